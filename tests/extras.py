@@ -12,9 +12,10 @@ EXTRAS = {
     "zookeeper": ("kazoo",),
     "keyring": ("keyring",),
     "exporter": ("prometheus_client",),
-    "yaml": ("yaml",),
+    "yaml": (),
     "pkcs12": ("cryptography",),
     "msk-iam": ("botocore",),
+    "glue": ("botocore",),
     "kerberos": ("gssapi",),
 }
 """By the names under which they are imported."""

@@ -13,6 +13,8 @@ NAMES = {"topic": "t", "other": "other", "group": "g"}
 FILES = {
     "lines.txt": "one\ntwo\nthree\n",
     "offsets.csv": "g,t,0,3\n",
+    "topic.yaml": "apiVersion: kcli/v1\nkind: Topic\nmetadata: {name: t}\nspec: {partitions: 3}\n",
+    "applied.yaml": "{apiVersion: kcli/v1, kind: Topic, metadata: {name: t}, spec: {config: {retention.ms: 5}}}\n",
     "moves.json": '{"partitions":[{"topic":"t","partition":0,"replicas":[1]}]}',
 }
 

@@ -44,11 +44,12 @@ ROWS: dict[str, Row] = {
     "groups delete-offsets": ("groups.delete_offsets:delete_offsets", CHANGES, "delete committed offsets of a group"),
     "groups reset-app": ("groups.reset_app:reset_app", CHANGES, "have a Kafka Streams application start anew"),
     "groups remove-members": ("groups.remove_members:remove_members", CHANGES, "remove members from a group"),
-    "cluster": ("cluster:cluster", NOUN, "describe the cluster and its brokers"),
+    "cluster": ("cluster:cluster", NOUN, "describe and check the cluster"),
     "cluster describe": (
         "cluster.describe:describe_cluster", READS,
         "show brokers, controller, versions, and partitions that are offline or under-replicated",
     ),
+    "cluster check": ("cluster.check:check_cluster", READS, "check that all is well, and that a broker may be stopped"),
     "brokers": ("brokers:brokers", NOUN, "list and describe brokers, and take them out of the cluster"),
     "brokers list": ("brokers.list:list_brokers", READS, "list brokers: state, roles, address, rack, version, replicas"),
     "brokers drain": (
@@ -136,6 +137,9 @@ ROWS: dict[str, Row] = {
         "acls.delete:delete_acls", CHANGES,
         "delete ACLs: those that are selected and shown in the plan, and no others",
     ),
+    "export": ("export:export_cluster", READS, "write what the cluster has as YAML documents"),
+    "diff": ("diff:diff", READS, "compare what files describe with what the cluster has"),
+    "apply": ("apply:apply_files", CHANGES, "change a cluster to what files describe"),
     "top": ("top:top", READS, "watch groups, topics and brokers live"),
     "exporter": ("exporter:exporter", READS, "export the lag of groups for Prometheus"),
     "txn": ("txn:txn", NOUN, "find the transactions that hold partitions back, and end them"),
@@ -283,6 +287,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Cluster and access": (
         "cluster", "brokers", "quorum", "features", "reassign", "elect-leaders", "acls", "users", "tokens", "quotas",
     ),
+    "The cluster as files": ("export", "diff", "apply"),
     "Copy and pipeline": ("mirror", "pipeline"),
     "Watch and measure": ("top", "exporter", "perf", "doctor"),
     "This tool": (

@@ -1,6 +1,7 @@
 """``kcli schema``: what the JSON of ``-o json`` and ``-o ndjson`` looks like."""
 
 import json
+from typing import Any
 
 import click
 
@@ -12,6 +13,8 @@ from kcli.commands.shared.usage import nearest, usage
 from kcli.docgen import kinds as catalogue
 from kcli.output.tables import Column
 
+APPLY = "apply"
+"""The documents that kcli reads: what it prints has no kind in small letters."""
 COLUMNS = (
     Column("name", values="string", meaning="Name of the kind."),
     Column("printed_by", "prose", values="strings", meaning="Commands and options that print it."),
@@ -25,15 +28,22 @@ COLUMNS = (
         ("kcli schema", "all kinds, and which command prints them"),
         ("kcli schema GroupLagList", "what `kcli groups lag -o json` prints"),
         ("kcli schema Record > record.schema.json", "a record of `kcli consume -o ndjson`, for a validator"),
+        ("kcli schema apply > kcli.schema.json", "the files of `kcli apply`, for an editor"),
     ),
 )
-@click.argument("kind", required=False, type=OfferedType("kind", tuple(catalogue.names())), metavar="[KIND]")
+@click.argument(
+    "kind", required=False, type=OfferedType("kind", (*catalogue.names(), APPLY)), metavar="[KIND]"
+)
 @pass_invocation
 def schema(inv: Invocation, /, kind: str | None) -> int:
     """Print the JSON Schema of a kind of document, or list the kinds.
 
     What kcli prints as JSON has a `kind`: a document of -o json, the items of -o ndjson, errors, progress; only records
     have none. Within the version kcli/v1 of the format, properties are added, but not removed and not changed.
+
+    `kcli schema apply` is the one of what kcli reads: the documents of `kcli apply` and `kcli diff`. In VS Code, the
+    extension YAML uses it by the setting `yaml.schemas`, or by a line `# yaml-language-server: $schema=kcli.schema.json`
+    at the top of a file.
     """
     if kind is None:
         inv.page()
@@ -41,14 +51,22 @@ def schema(inv: Invocation, /, kind: str | None) -> int:
         return 0
     name = _checked(inv, kind)
     inv.page()
-    inv.out.text(json.dumps(catalogue.schema_of(name), ensure_ascii=False, indent=2) + "\n")
+    inv.out.text(json.dumps(_schema_of(name), ensure_ascii=False, indent=2) + "\n")
     inv.out.flush()
     return 0
 
 
+def _schema_of(name: str) -> dict[str, Any]:
+    if name != APPLY:
+        return catalogue.schema_of(name)
+    from kcli.flows.resources.schema import documents_schema  # only for this one
+
+    return documents_schema()
+
+
 def _checked(inv: Invocation, given: str) -> str:
     """The kind as it is spelt; capitals do not matter."""
-    known = catalogue.names()
+    known = [*catalogue.names(), APPLY]
     name = next((one for one in known if one.lower() == given.lower()), given)
     if name not in known:
         near = nearest(name, known) or _printed_by(name)

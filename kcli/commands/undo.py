@@ -36,12 +36,17 @@ ENTRIES = (
                     "offset",
                     "share_offset",
                     "topic",
+                    "created_topic",
+                    "partitions",
+                    "rewind",
                     "acl",
                     "created_acl",
                     "quota",
                     "user",
+                    "created_user",
                     "retention",
                     "config",
+                    "secret_config",
                     "replicas",
                     "log_dir",
                     "controller",
@@ -50,11 +55,12 @@ ENTRIES = (
                     "created_schema",
                     "registry_setting",
                 ),
-                meaning="A committed offset, a start offset of a share group, a topic without its records, an ACL "
-                "that was deleted or created, a quota, a SCRAM credential without its secrets, retention.ms of a "
-                "topic, a configuration key, the replicas of a partition, the log directory of a replica, a voter of "
-                "the quorum, the level of a feature, a version of a subject that was deleted or registered, a "
-                "compatibility or mode of a schema registry.",
+                meaning="A committed offset, a start offset of a share group, a topic without its records, a topic that "
+                "was created, the number of partitions of a topic, offsets of a group that were set, an ACL that was "
+                "deleted or created, a quota, a SCRAM credential without its secrets, one that was made, "
+                "retention.ms of a topic, a configuration key, one that is a secret, the replicas of a partition, the "
+                "log directory of a replica, a voter of the quorum, the level of a feature, a version of a subject that was "
+                "deleted or registered, a compatibility or mode of a schema registry.",
             ),
             Column("user", values="string", meaning="Of a credential: the user.", sometimes=True),
             Column("mechanism", values="string", meaning="Of a credential: its mechanism.", sometimes=True),
@@ -80,13 +86,15 @@ ENTRIES = (
             Column(
                 "old",
                 values="number?",
-                meaning="Of a quota, retention.ms, or a feature: the value before; null where there was none.",
+                meaning="Of a quota, retention.ms, a feature, or a number of partitions: the value before; null "
+                "where there was none.",
                 sometimes=True,
             ),
             Column(
                 "new",
                 values="number?",
-                meaning="Of a quota, retention.ms, or a feature: the value after; null where it was removed.",
+                meaning="Of a quota, retention.ms, a feature, or a number of partitions: the value after; null "
+                "where it was removed.",
                 sometimes=True,
             ),
             Column("feature", values="string", meaning="Of a level: the feature.", sometimes=True),
@@ -117,6 +125,12 @@ ENTRIES = (
             ),
             Column("schema", values="string", meaning="The text of the schema.", sometimes=True),
             Column("permanent", values="boolean", meaning="Whether it was deleted for good.", sometimes=True),
+            Column(
+                "rewind",
+                values="string",
+                meaning="Of offsets that were set: the id of their own journal, see kcli groups rewind --journal.",
+                sometimes=True,
+            ),
             Column("group", sometimes=True),
             Column("topic", sometimes=True),
             Column("topic_id", meaning="Id of the topic; null where it is unknown.", sometimes=True),
@@ -205,7 +219,9 @@ def undo(inv: Invocation, journal_id: str | None) -> int:
             return wait_for_directories(inv, admin, first.broker, moving)
         return wait_for_moves(inv, admin, moving)
 
-    return run_change(inv, restore_of(journal, Moving(inv.talk, wait=wait)))
+    return run_change(
+        inv, restore_of(journal, Moving(inv.talk, wait=wait), inv.cluster_name, dry=inv.dry_run)
+    )
 
 
 def _list(inv: Invocation) -> int:

@@ -18,12 +18,13 @@ class KcliError(Exception):
     ``what`` says what failed and where, ``why`` the cause, ``do`` the next step; the latter two may be empty. ``str`` is
     the first two; the third is a note, which Python and notebooks show below.
     ``part`` and ``place``, where they are known: what could not be read, as ``groups of broker 2``, and the broker or the
-    partitions that it is at.
+    partitions that it is at. ``each``: the errors that this one counts; they are reported before it.
     """
 
     exit_code: int = ExitCode.FAILED
     part: str = ""
     place: str = ""
+    each: tuple["KcliError", ...] = ()
 
     def __init__(self, what: str, *, why: str = "", do: str = "") -> None:
         super().__init__(what)
@@ -73,6 +74,10 @@ class TimedOutError(KcliError):
     """The operation did not finish before its deadline."""
 
     exit_code = ExitCode.UNREACHABLE
+
+
+class NotConnectedError(TimedOutError):
+    """There was no connection to a broker until the deadline: it was not asked."""
 
 
 class NoLeaderError(TimedOutError):

@@ -14,7 +14,7 @@ EXIT_CODES = (
     (
         "8",
         "a requested check has failed (--expect, --max-lag, --max-lag-time, --fail-if, --verify, --verify-only, acls "
-        "check, mirror check, pipeline verify)",
+        "check, cluster check, mirror check, pipeline verify)",
     ),
     ("129 130 143", "stopped cleanly by SIGHUP, SIGINT, SIGTERM"),
     ("141", "the reader closed the pipe"),

@@ -22,6 +22,7 @@ _TYPES: dict[str, Schema] = {
     "amount": {"type": "number", "minimum": 0},
     "scalar": {"type": ["string", "number", "boolean"]},
     "time": {"type": "string", "format": "date-time"},
+    "any": {"type": ["string", "number", "boolean", "array", "null"]},
     "object": {"type": "object"},
     "texts": {"type": "object", "additionalProperties": {"type": "string"}},
     "counts": {"type": "object", "additionalProperties": {"type": "integer"}},

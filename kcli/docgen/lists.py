@@ -59,6 +59,17 @@ LISTS = {
         ),
         _list("brokers list", "Brokers.", Items("Broker", "A broker.", "flows.brokers.rows:COLUMNS")),
         _list(
+            "cluster check",
+            "Whether the cluster is well, and what the stop of brokers would do to it.",
+            Items("ClusterCheck", "A check.", "flows.health.rows:COLUMNS+DETAILS"),
+            head="flows.health.rows:HEAD",
+        ),
+        _list(
+            "cluster check --watch",
+            "The steps of a rolling restart, as they are seen.",
+            Items("RestartStep", "What has become of a broker or controller.", "flows.health.rows:STEPS"),
+        ),
+        _list(
             "cluster describe",
             "The cluster: the only item.",
             Items("ClusterDescription", "A cluster.", "commands.cluster._rows:CLUSTER+FURTHER"),
@@ -104,6 +115,17 @@ LISTS = {
             ),
         ),
         _list("consume -o json", "Records.", Items("Record")),
+        _list(
+            "diff",
+            "What files describe, compared with what the cluster has.",
+            Items("ResourceDifference", "A resource.", "commands._diffing:COLUMNS"),
+            kind="ClusterDiff",
+        ),
+        _list(
+            "export",
+            "What the cluster has, as documents of files.",
+            Items("Resource", "A resource.", "commands.export:COLUMNS"),
+        ),
         _list(
             "consume --select",
             "Fields of records.",

@@ -249,8 +249,13 @@ TASKS: dict[str, tuple[Task, ...]] = {
     "Cluster and access": (
         Task(
             "see whether the cluster is healthy",
-            ("kcli cluster describe", "kcli doctor"),
+            ("kcli cluster check", "kcli cluster describe", "kcli doctor"),
             "status ping health check broker offline under-replicated",
+        ),
+        Task(
+            "know whether a broker may be restarted",
+            ("kcli cluster check --if-stopped 2", "kcli cluster check --watch"),
+            "stop rolling restart safe health gate upgrade maintenance",
         ),
         Task(
             "see how full the disks of brokers are", ("kcli cluster describe --log-dirs",), "size space usage"
@@ -291,6 +296,11 @@ TASKS: dict[str, tuple[Task, ...]] = {
             "let an application write to a topic",
             ("kcli acls create --principal User:bob --producer --topic orders",),
             "acl permission grant allow producer app",
+        ),
+        Task(
+            "keep topics, ACLs and quotas in files, and see where the cluster differs",
+            ("kcli export --file cluster.yaml", "kcli diff cluster.yaml"),
+            "export yaml declarative gitops backup drift compare settings configuration",
         ),
         Task(
             "see whether a user may read a topic",

@@ -8,6 +8,8 @@ from kcli.account.change import ChangeOf
 CHANGES = {
     "AclCreate": "kcli.flows.acls.create:AclCreation",
     "AclDelete": "kcli.flows.acls.delete:AclDeletion",
+    "Apply": "kcli.flows.resources.apply:Apply",
+    "ApplyUndo": "kcli.flows.resources.undo:ApplyUndo",
     "AppReset": "kcli.flows.groups.app_reset:AppReset",
     "BrokerDrain": "kcli.flows.brokers.drain:BrokerDrain",
     "BrokerUnregister": "kcli.flows.brokers.unregister:BrokerUnregistration",

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kcli.core.admin.admin import Admin
+from kcli.core.admin.feature_levels import METADATA_VERSION, metadata_level
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import KcliError, UnsupportedError
+from kcli.core.producer.partitioner import java_hash
 from kcli.core.types import Node
 
 if TYPE_CHECKING:
@@ -141,6 +143,35 @@ def is_offline(part: PartitionView) -> bool:
     return part.leader < 0
 
 
-def is_under_replicated(part: PartitionView) -> bool:
-    """Whether some of its replicas are not in sync. Those of an offline partition are, in this sense, too."""
-    return len(part.isr) < len(part.replicas)
+def is_under_replicated(part: PartitionView, adding: Collection[int] = ()) -> bool:
+    """Whether some of its replicas are not in sync. Those of an offline partition are, in this sense, too.
+
+    ``adding``: the replicas that a reassignment is adding, which do not count.
+    """
+    return any(number not in part.isr and number not in adding for number in part.replicas)
+
+
+def leader_is_preferred(part: PartitionView) -> bool:
+    """Whether the first replica leads."""
+    return not part.replicas or part.leader == part.replicas[0]
+
+
+def in_sync_required(part: PartitionView, min_isr: int, *, capped: bool) -> int:
+    """How many replicas have to be in sync, so that records with acks=all are not refused.
+
+    ``capped``: brokers require no more than there are replicas.
+    """
+    return min(min_isr, len(part.replicas)) if capped else min_isr
+
+
+def requires_capped(features: Iterable[BrokerFeatures]) -> bool:
+    """Whether all of these brokers require no more replicas in sync than there are: seen with Kafka 3.9 and later, and
+    not with 3.3 and before.
+    """
+    levels = [found.supported.get(METADATA_VERSION, (0, 0))[1] for found in features]
+    return bool(levels) and min(levels) >= metadata_level("3.9")
+
+
+def coordinator_partition(name: str, partitions: int) -> int:
+    """The partition of ``__consumer_offsets`` or ``__transaction_state`` whose leader coordinates this group or id."""
+    return java_hash(name.encode()) % partitions

@@ -4,6 +4,7 @@ One file for each change: ``$XDG_STATE_HOME/kcli/journal/<cluster id>/<UTC stamp
 struct here and a row in ``undo.py``.
 """
 
+import contextlib
 import re
 from collections.abc import Sequence
 from typing import Any, Self
@@ -91,6 +92,58 @@ class TopicEntry(msgspec.Struct, frozen=True, tag_field="what", tag="topic"):
         return {**row, "topic_id": self.topic_id or None}
 
 
+class CreatedTopicEntry(msgspec.Struct, frozen=True, tag_field="what", tag="created_topic"):
+    """A topic that the change creates: to undo it is to delete the topic. ``topic_id`` is empty where it is not known."""
+
+    topic: str
+    topic_id: str = ""
+
+    @staticmethod
+    def words(entries: "Sequence[CreatedTopicEntry]") -> str:
+        """``topics orders, refunds, created``."""
+        return f"{_some('topic', [entry.topic for entry in entries])}, created"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {"what": "created_topic", "topic": self.topic, "topic_id": self.topic_id or None}
+
+
+class PartitionsEntry(msgspec.Struct, frozen=True, tag_field="what", tag="partitions"):
+    """The number of partitions that a topic had before, and after. Kafka cannot remove them."""
+
+    topic: str
+    before: int
+    after: int
+
+    @staticmethod
+    def words(entries: "Sequence[PartitionsEntry]") -> str:
+        """``partitions of topic orders, added``."""
+        return f"partitions of {_some('topic', [entry.topic for entry in entries])}, added"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {"what": "partitions", "topic": self.topic, "old": self.before, "new": self.after}
+
+
+class RewindEntry(msgspec.Struct, frozen=True, tag_field="what", tag="rewind"):
+    """Offsets of a group that were set: ``id`` is that of the journal of rewinds which has those before."""
+
+    group: str
+    id: str
+
+    @staticmethod
+    def words(entries: "Sequence[RewindEntry]") -> str:
+        """``offsets of group billing``."""
+        return f"offsets of {_some('group', [group_shown(entry.group) for entry in entries])}"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {"what": "rewind", "group": self.group, "rewind": self.id}
+
+
 class AclEntry(msgspec.Struct, frozen=True, tag_field="what", tag="acl"):
     """An ACL, with the numbers of the protocol."""
 
@@ -164,7 +217,10 @@ class QuotaEntry(msgspec.Struct, frozen=True, tag_field="what", tag="quota"):
     @staticmethod
     def words(entries: "Sequence[QuotaEntry]") -> str:
         """``producer_byte_rate of user a``."""
-        return f"{', '.join(entry.key for entry in entries)} of {QuotaEntity(entries[0].entity)}"
+        of: dict[QuotaEntity, list[str]] = {}
+        for entry in entries:
+            of.setdefault(QuotaEntity(entry.entity), []).append(entry.key)
+        return "; ".join(f"{', '.join(keys)} of {entity}" for entity, keys in of.items())
 
     @property
     def row(self) -> dict[str, Any]:
@@ -183,8 +239,29 @@ class UserEntry(msgspec.Struct, frozen=True, tag_field="what", tag="user"):
     @staticmethod
     def words(entries: "Sequence[UserEntry]") -> str:
         """``SCRAM-SHA-256, SCRAM-SHA-512 of user a, without the password``."""
-        mechanisms = ", ".join(entry.mechanism for entry in entries)
-        return f"{mechanisms} of user {entries[0].user}, without the password"
+        of: dict[str, list[str]] = {}
+        for entry in entries:
+            of.setdefault(entry.user, []).append(entry.mechanism)
+        users = "; ".join(f"{', '.join(found)} of user {user}" for user, found in of.items())
+        return f"{users}, without the password"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        row: dict[str, Any] = msgspec.to_builtins(self)
+        return row
+
+
+class CreatedUserEntry(msgspec.Struct, frozen=True, tag_field="what", tag="created_user"):
+    """A SCRAM credential that the change makes: to undo it is to delete the credential."""
+
+    user: str
+    mechanism: str
+
+    @staticmethod
+    def words(entries: "Sequence[CreatedUserEntry]") -> str:
+        """``credentials of users a, b, created``."""
+        return f"credentials of {_some('user', [entry.user for entry in entries])}, created"
 
     @property
     def row(self) -> dict[str, Any]:
@@ -244,6 +321,15 @@ class ConfigKeyEntry(msgspec.Struct, frozen=True, tag_field="what", tag="config"
             "before": self.before,
             "after": self.after,
         }
+
+
+class SecretKeyEntry(ConfigKeyEntry, frozen=True, tag_field="what", tag="secret_config"):
+    """A key that is a secret, was set, and was set otherwise or unset: brokers do not return the value before."""
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {"what": "secret_config", "resource": str(self.resource), "key": self.key}
 
 
 class ControllerEntry(msgspec.Struct, frozen=True, tag_field="what", tag="controller"):
@@ -454,12 +540,17 @@ Entry = (
     OffsetEntry
     | ShareOffsetEntry
     | TopicEntry
+    | CreatedTopicEntry
+    | PartitionsEntry
+    | RewindEntry
     | AclEntry
     | CreatedAclEntry
     | QuotaEntry
     | UserEntry
+    | CreatedUserEntry
     | RetentionEntry
     | ConfigKeyEntry
+    | SecretKeyEntry
     | ControllerEntry
     | FeatureEntry
     | ReplicasEntry
@@ -486,9 +577,10 @@ class Journal(msgspec.Struct, frozen=True):
     @property
     def what(self) -> str:
         """What was deleted, in words."""
-        entries: Any = self.entries
-        words: str = entries[0].words(entries)
-        return words
+        alike: dict[Any, list[Entry]] = {}
+        for entry in self.entries:
+            alike.setdefault(type(entry).words, []).append(entry)
+        return "; ".join(words(entries) for words, entries in alike.items())
 
     def check_cluster(self, cluster: str) -> None:
         """ConfigError unless it is of this cluster."""
@@ -504,21 +596,39 @@ class Draft:
     """The journal of a change that is about to be made. ``can_undo``: whether it has what that takes."""
 
     def __init__(self, command: str, entries: Sequence[Entry], *, can_undo: bool = True) -> None:
-        self._command, self._entries = command, tuple(entries)
+        self.command, self.entries = command, tuple(entries)
         self.can_undo = can_undo
         self._folder: JournalFolder | None = None
         self.id = new_id(wall_ms())
 
     def write(self, cluster: str) -> None:
         """Writes it; JournalError if that fails."""
-        journal = Journal(KIND, self.id, wall_ms(), cluster, self._command, self._entries)
+        journal = Journal(KIND, self.id, wall_ms(), cluster, self.command, self.entries)
         self._folder = folder_of(cluster)
         self._folder.put_first(self.id, journal, "nothing was changed")
+
+    def amend(self, entries: Sequence[Entry]) -> None:
+        """Writes it again, with what is known of the entries by now. Without space the first form stays."""
+        self.entries = tuple(entries)
+        if self._folder is not None:
+            journal = Journal(KIND, self.id, wall_ms(), self._folder.cluster, self.command, self.entries)
+            with contextlib.suppress(OSError):
+                self._folder.put(self.id, journal)
 
     def remove(self) -> None:
         """For a change that has changed nothing."""
         if self._folder is not None:
             self._folder.remove(self.id)
+
+
+_MOST_NAMED = 10
+
+
+def _some(noun: str, names: Sequence[str]) -> str:
+    """``topics orders, refunds``; of many names only the first ones."""
+    found = list(dict.fromkeys(names))
+    more = f" and {len(found) - _MOST_NAMED:,} more" if len(found) > _MOST_NAMED else ""
+    return f"{noun}{'' if len(found) == 1 else 's'} {', '.join(found[:_MOST_NAMED])}{more}"
 
 
 def folder_of(cluster: str) -> JournalFolder:

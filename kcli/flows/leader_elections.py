@@ -15,6 +15,7 @@ from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.permissions import grant_command, on_cluster, on_topic
 from kcli.core.types import TopicPartition
+from kcli.flows.cluster_state import leader_is_preferred
 from kcli.flows.partition_failures import grouped_failures, reason
 from kcli.flows.partitions_file import PartitionsFile, shown_name
 from kcli.flows.permitted import refusal
@@ -251,7 +252,7 @@ def preferred_elections(
     return [
         _preferred(tp, part, live)
         for tp, part in _partitions(topics, selected)
-        if part.replicas and part.leader != part.replicas[0]
+        if not leader_is_preferred(part)
     ]
 
 

@@ -37,6 +37,9 @@ from kcli.flows.quotas.alter import QuotaRestore
 from kcli.flows.reassign.change import Moving
 from kcli.flows.reassign.restore import ReplicaRestore
 from kcli.flows.registry import delete, importing, settings, undelete
+from kcli.flows.resources.apply import Apply
+from kcli.flows.resources.undo import ApplyUndo
+from kcli.flows.rewind.text import Where
 from kcli.flows.topics.restore import TopicRestore
 from kcli.flows.topics.retention import RetentionRestore
 from kcli.serde.registry.admin import RegistryAdmin
@@ -61,10 +64,16 @@ RESTORES: dict[type[Entry], Callable[[Any], Change[Any, Any]]] = {
     FeatureEntry: features.undoing,
 }
 """By what the entries of a journal are; all entries of one are of one kind, but for offsets, which are of two."""
+STAGED = (Apply.command, ApplyUndo.command)
+"""The commands whose journals have entries of several kinds."""
 
 
-def restore_of(journal: Journal, moving: Moving) -> Change[Any, Any]:
-    """The change for a journal; NotRestorableError if it lacks what that takes. ``moving``: how replicas move."""
+def restore_of(journal: Journal, moving: Moving, where: Where, *, dry: bool) -> Change[Any, Any]:
+    """The change for a journal; NotRestorableError if it lacks what that takes. ``moving``: how replicas move; ``where``:
+    the cluster in plans of offsets; ``dry``: nothing will be changed.
+    """
+    if journal.command in STAGED:
+        return ApplyUndo(journal, moving, where, dry=dry)
     kind = type(journal.entries[0])
     if kind is ReplicasEntry:
         return ReplicaRestore(moving, [journal])

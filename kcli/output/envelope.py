@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
-from kcli.output.sanitise import visible_json
+from kcli.output.sanitise import visible_json, visible_yaml
 from kcli.output.tables import Column, Row, Rows, time_text
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class YamlDocument(JsonDocument):
 
     def put(self, row: Row) -> None:
         """Writes the item."""
-        lines = list(_yaml(item_of(self.columns, row)))
+        lines = list(yaml_lines(item_of(self.columns, row)))
         self._begin()
         self.out.text("".join(f"{'- ' if i == 0 else '  '}{line}\n" for i, line in enumerate(lines)))
 
@@ -83,14 +83,14 @@ class YamlDocument(JsonDocument):
         """Completes the document."""
         if not self._begun:
             self._begun = True
-            self.out.text("".join(f"{line}\n" for line in _yaml({**self._head, "items": []})))
-        self.out.text("".join(f"{line}\n" for line in _yaml(self._end())))
+            self.out.text("".join(f"{line}\n" for line in yaml_lines({**self._head, "items": []})))
+        self.out.text("".join(f"{line}\n" for line in yaml_lines(self._end())))
         Rows.close(self)
 
     def _begin(self) -> None:
         if not self._begun:
             self._begun = True
-            self.out.text("".join(f"{line}\n" for line in _yaml(self._head)) + "items:\n")
+            self.out.text("".join(f"{line}\n" for line in yaml_lines(self._head)) + "items:\n")
 
 
 def document(
@@ -170,16 +170,19 @@ _BARE = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@+-]*(?: [A-Za-z0-9_./@+-]+)*")
 _NOT_TEXT = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
 
 
-def _yaml(value: Mapping[str, Any]) -> Iterator[str]:
+def yaml_lines(value: Mapping[str, Any]) -> Iterator[str]:
+    """A value as block YAML that readers of YAML 1.1 and 1.2 read alike."""
     for key, inner in value.items():
         if isinstance(inner, Mapping) and inner:
             yield f"{_scalar(key)}:"
-            yield from ("  " + line for line in _yaml(inner))
+            yield from ("  " + line for line in yaml_lines(inner))
         elif isinstance(inner, list | tuple) and any(isinstance(e, Mapping | list | tuple) for e in inner):
             yield f"{_scalar(key)}:"
             for element in inner:
                 nested = (
-                    list(_yaml(element)) if isinstance(element, Mapping) and element else [compact(element)]
+                    list(yaml_lines(element))
+                    if isinstance(element, Mapping) and element
+                    else [compact(element)]
                 )
                 yield from ("- " + line if i == 0 else "  " + line for i, line in enumerate(nested))
         elif isinstance(inner, list | tuple):
@@ -191,4 +194,6 @@ def _yaml(value: Mapping[str, Any]) -> Iterator[str]:
 def _scalar(value: Any) -> str:
     if isinstance(value, str) and _BARE.fullmatch(value) and value.lower() not in _NOT_TEXT:
         return value
+    if isinstance(value, str):
+        return visible_yaml(json.dumps(value, ensure_ascii=False))
     return compact(value)

@@ -31,6 +31,13 @@ def visible_json(text: str) -> str:
     return re.sub(_JSON_UNSAFE, _escape_json, text)
 
 
+def visible_yaml(text: str) -> str:
+    """A JSON string as a YAML string in double quotes: the same, but with YAML's own escapes for what is above U+FFFF,
+    and for what YAML has only as an escape.
+    """
+    return re.sub(f"{_JSON_UNSAFE}|[\ufffe\uffff]", _escape_yaml, text)
+
+
 def _escape(match: re.Match[str]) -> str:
     code = ord(match.group())
     if code <= 0xFF:
@@ -44,3 +51,8 @@ def _escape_json(match: re.Match[str]) -> str:
         return f"\\u{code:04x}"
     code -= 0x10000
     return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+
+
+def _escape_yaml(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

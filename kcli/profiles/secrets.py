@@ -151,10 +151,14 @@ _CONTENT = {
     "sasl_kerberos_keytab": _KEY,
     "sasl_oauthbearer_token_file": _TOKEN,
     "schema_registry_ssl_key_location": _KEY,
+    "schema_registry_ssl_keystore_location": _KEY,
 }
 _BOTH = {
     "ssl_certificate_location": ("ssl_key_location", "ssl_key_pem"),
-    "schema_registry_ssl_certificate_location": ("schema_registry_ssl_key_location",),
+    "schema_registry_ssl_certificate_location": (
+        "schema_registry_ssl_key_location",
+        "schema_registry_ssl_key_pem",
+    ),
 }
 """Certificates with their key in the same file, as OpenSSL's tools write them, unless one of these options names it."""
 

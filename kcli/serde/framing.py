@@ -12,6 +12,7 @@ from uuid import UUID
 
 from kcli.core.types import Header
 from kcli.serde.errors import DecodeError
+from kcli.serde.foreign.wire import apicurio_long_id, glue_version
 from kcli.serde.serde import SerdeContext
 
 SchemaId = int | UUID
@@ -19,7 +20,6 @@ SchemaId = int | UUID
 KEY_HEADER = "__key_schema_id"
 VALUE_HEADER = "__value_schema_id"
 _ID = struct.Struct(">I")
-_APICURIO_ID = struct.Struct(">Q")
 _MAX_PATH = 64  # of nested Protobuf messages: no compiler accepts that many
 
 
@@ -51,8 +51,10 @@ def unframe(data: bytes, context: SerdeContext, *, with_path: bool = False) -> F
         path = _read_path(guid, 17, context)[0] if with_path else ()
         return Framed(UUID(bytes=guid[1:17]), data, path)
     foreign = _foreign(data)
-    if foreign:
-        raise DecodeError(f"the {context.part} is framed for another registry", why=foreign, do=_OTHERS)
+    if foreign is not None:
+        why, serde = foreign
+        do = f"-s {context.part}={serde} decodes it"
+        raise DecodeError(f"the {context.part} is framed for another registry", why=why, do=do)
     schema_id = schema_id_of(data)
     if schema_id is None:
         raise _unframed(data, context)
@@ -67,9 +69,6 @@ def frame(schema_id: int, payload: bytes, path: tuple[int, ...] | None = None) -
     return head + payload if path is None else head + _path_bytes(path) + payload
 
 
-_OTHERS = "kcli decodes Confluent's framing; -s value=hex shows the bytes"
-
-
 def _unframed(data: bytes, context: SerdeContext) -> DecodeError:
     if not data:
         why = "it is empty"
@@ -81,16 +80,16 @@ def _unframed(data: bytes, context: SerdeContext) -> DecodeError:
     return DecodeError(f"the {context.part} does not name a schema", why=why, do=do)
 
 
-def _foreign(data: bytes) -> str:
-    """The registry of the framing, if it is certainly not Confluent's."""
-    if len(data) >= 18 and data[0] == 3 and data[1] in (0, 5):
+def _foreign(data: bytes) -> tuple[str, str] | None:
+    """The registry of the framing, if it is certainly not Confluent's, and the serde that reads it."""
+    version = glue_version(data)
+    if version is not None:
         packed = "compressed, " if data[1] else ""
-        return f"AWS Glue Schema Registry ({packed}schema version {UUID(bytes=bytes(data[2:18]))})"
-    # Confluent's ids begin at 1; the upper half of Apicurio's 8-byte ids is 0 in practice.
-    if len(data) >= 9 and data[:5] == bytes(5):
-        number = _APICURIO_ID.unpack_from(data, 1)[0]
-        return f"Apicurio Registry with 8-byte ids (global id {number})"
-    return ""
+        return f"AWS Glue Schema Registry ({packed}schema version {version})", "glue"
+    number = apicurio_long_id(data)
+    if number is not None:
+        return f"Apicurio Registry with 8-byte ids (global id {number})", "apicurio"
+    return None
 
 
 def _header_guid(headers: Iterable[Header], part: str) -> bytes | None:

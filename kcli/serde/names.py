@@ -14,7 +14,13 @@ from kcli.core.near_names import near_names
 PLAIN = ("str", "json", "short", "int", "long", "float", "double", "hex", "base64")
 WITH_SCHEMA = ("avro", "protobuf", "jsonschema")
 INTERNAL = ("consumer_offsets", "transaction_state", "share_group_state", "cluster_metadata")
-NAMES = (*PLAIN, *WITH_SCHEMA, *INTERNAL)
+OTHER_REGISTRIES = ("glue", "apicurio")
+NAMES = (*PLAIN, *WITH_SCHEMA, *OTHER_REGISTRIES, *INTERNAL)
+ONLY_READ = {
+    **dict.fromkeys(INTERNAL, "brokers alone write these records"),
+    **dict.fromkeys(OTHER_REGISTRIES, "kcli writes Confluent's framing, and registers with its API"),
+}
+"""Why the serdes that only decode do not encode."""
 
 _ALIASES = {
     "string": "str",
@@ -43,19 +49,31 @@ _COMMON = {
     "register": "true: register the schema of the file under the subject when it is not there",
     "framing": "confluent, or none for bytes without a schema's id",
 }
+_AVRO_JSON = "plain, or avro for the JSON encoding of Avro's specification"
+_NAMES = "json for lowerCamelCase, or proto for names as in the .proto file"
+_SHOWN = {"json": f"Avro: {_AVRO_JSON}", "names": f"Protobuf: {_NAMES}"}
 ARGUMENTS: Mapping[str, Mapping[str, str]] = {
     "avro": {
         **_COMMON,
         "record": "the record's full name, for strategy=record and topic-record",
-        "json": "plain, or avro for the JSON encoding of Avro's specification",
+        "json": _AVRO_JSON,
     },
     "protobuf": {
         **_COMMON,
         "message": "the message's full name; without it the first of the file",
         "import": "a folder where .proto files that others import are; several separated by :",
-        "names": "json for lowerCamelCase, or proto for names as in the .proto file",
+        "names": _NAMES,
     },
     "jsonschema": {**_COMMON, "record": "the record's name, for strategy=record and topic-record"},
+    "glue": {
+        "region": "the region of AWS; AWS_REGION and the profile of AWS otherwise",
+        "endpoint": "another address of the API of AWS",
+        **_SHOWN,
+    },
+    "apicurio": {
+        "ids": "global or content: what the ids in records mean; global for 8 bytes, content for 4 otherwise",
+        **_SHOWN,
+    },
 }
 _CHOICES = {
     "strategy": STRATEGIES,
@@ -63,6 +81,7 @@ _CHOICES = {
     "framing": ("confluent", "none"),
     "json": ("plain", "avro"),
     "names": ("json", "proto"),
+    "ids": ("global", "content"),
 }
 _NUMBERS = {"id": 0xFFFF_FFFF, "version": 0x7FFF_FFFF}
 _APART = {
@@ -130,10 +149,8 @@ def parse_serde(text: str, *, writing: bool = False) -> SerdeSpec:
     name = _ALIASES.get(name.lower(), name.lower())
     if name not in NAMES:
         raise _unknown(text, name)
-    if writing and name in INTERNAL:
-        raise ConfigError(
-            f"-s {text}: {name} is only read", why="brokers alone write these records", do="use hex for bytes"
-        )
+    if writing and name in ONLY_READ:
+        raise ConfigError(f"-s {text}: {name} is only read", why=ONLY_READ[name], do="use hex for bytes")
     if not colon:
         return SerdeSpec(name)
     known = ARGUMENTS.get(name)

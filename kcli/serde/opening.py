@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kcli.core.errors import ConfigError
 from kcli.core.extras import library
 from kcli.serde import text
-from kcli.serde.names import INTERNAL, SerdeSpec, SerdeSpecs
+from kcli.serde.names import INTERNAL, ONLY_READ, OTHER_REGISTRIES, SerdeSpec, SerdeSpecs
 from kcli.serde.numbers import FloatSerde, IntegerSerde
 from kcli.serde.registry.options import RegistryOptions
 from kcli.serde.serde import Serde
@@ -45,7 +45,10 @@ class Serdes:
                 serde.prepare(topic, part)
 
     def close(self) -> None:
-        """Closes the registry client."""
+        """Closes the clients of registries."""
+        for serde in (self.key, self.value):
+            if serde is not None:
+                serde.close()
         if self.registry is not None:
             self.registry.close()
 
@@ -82,26 +85,34 @@ def open_serdes(
             )
         return serdes.registry
 
-    serdes.key = None if specs.key is None else _open(specs.key, "key", the_registry, writing)
-    serdes.value = None if specs.value is None else _open(specs.value, "value", the_registry, writing)
+    def opened(spec: SerdeSpec, part: str) -> Serde:
+        if writing and spec.name in ONLY_READ:
+            raise ConfigError(
+                f"-s {part}={spec.name} is only read", why=ONLY_READ[spec.name], do="choose another serde"
+            )
+        if spec.name in OTHER_REGISTRIES:
+            return _open_foreign(
+                spec,
+                options or RegistryOptions(),
+                the_registry,
+                allow_plaintext_secrets=allow_plaintext_secrets,
+            )
+        return _open(spec, the_registry, writing=writing)
+
+    serdes.key = None if specs.key is None else opened(specs.key, "key")
+    serdes.value = None if specs.value is None else opened(specs.value, "value")
     return serdes
 
 
-def _open(spec: SerdeSpec, part: str, registry: Callable[[], Registry], writing: bool) -> Serde:
+def _open(spec: SerdeSpec, registry: Callable[[], Registry], *, writing: bool) -> Serde:
     name = spec.name
     if name in _SIZES:
         made = FloatSerde if name in ("float", "double") else IntegerSerde
         return made(name, _SIZES[name])
     if name in INTERNAL:
-        if writing:
-            raise ConfigError(
-                f"-s {part}={name} is only read",
-                why="brokers alone write these records",
-                do="choose another serde",
-            )
         return _open_internal(name)
     if name in ("avro", "protobuf", "jsonschema"):
-        return _open_with_schema(spec, registry, writing)
+        return _open_with_schema(spec, registry, writing=writing)
     return _TEXT[name]()
 
 
@@ -115,17 +126,42 @@ def _open_internal(name: str) -> Serde:
     return InternalTopicSerde(name)
 
 
-def _open_with_schema(spec: SerdeSpec, registry: Callable[[], Registry], writing: bool) -> Serde:
-    needed = _LIBRARY.get(spec.name) or ("jsonschema" if writing else "")
-    if needed:
-        library(needed, extra=spec.name, wanted_by=f"the serde {spec.name}")
-    serde = _schema_serde(spec.name)(spec, registry)
+def _open_foreign(
+    spec: SerdeSpec,
+    options: RegistryOptions,
+    registry: Callable[[], Registry],
+    *,
+    allow_plaintext_secrets: bool,
+) -> Serde:
+    from kcli.serde.foreign.serde import ForeignSerde, SchemaSource  # with HTTP, as its sources
+
+    source: SchemaSource
+    if spec.name == "glue":
+        from kcli.serde.foreign.glue import GlueSource  # needs the library of an extra
+
+        source = GlueSource(spec.arguments, options)
+    else:
+        from kcli.serde.foreign.apicurio import ApicurioSource  # HTTP
+
+        source = ApicurioSource(spec.arguments, options, allow_plaintext_secrets=allow_plaintext_secrets)
+    return ForeignSerde(spec, source, lambda inner: _schema_serde(inner, registry, writing=False))
+
+
+def _open_with_schema(spec: SerdeSpec, registry: Callable[[], Registry], *, writing: bool) -> Serde:
+    serde = _schema_serde(spec, registry, writing=writing)
     if serde.asks_registry(writing=writing):
         registry()
     return serde
 
 
-def _schema_serde(name: str) -> type[SchemaSerde]:
+def _schema_serde(spec: SerdeSpec, registry: Callable[[], Registry], *, writing: bool) -> SchemaSerde:
+    needed = _LIBRARY.get(spec.name) or ("jsonschema" if writing else "")
+    if needed:
+        library(needed, extra=spec.name, wanted_by=f"the serde {spec.name}")
+    return _serde_type(spec.name)(spec, registry)
+
+
+def _serde_type(name: str) -> type[SchemaSerde]:
     if name == "avro":
         from kcli.serde.avro.serde import AvroSerde  # needs the library of an extra
 

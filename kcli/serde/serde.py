@@ -72,6 +72,9 @@ class Serde(ABC):
         """The bytes of a value as returned by ``decode_text``: an input line of produce."""
         return self.encode_json(data, context)
 
+    def close(self) -> None:  # noqa: B027 - most have nothing to close
+        """Closes what it has opened by itself; most have nothing."""
+
     def prepare(self, topic: str, part: str) -> object:  # noqa: ARG002 - most need nothing
         """Looks up what is needed to write ``part`` of ``topic``, before there is any input."""
         return None

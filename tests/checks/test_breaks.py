@@ -31,7 +31,8 @@ def test_every_box_that_is_built_can_be_broken() -> None:
 
 @pytest.mark.case("X31")
 def test_what_is_broken_is_held_by_a_test_of_its_row() -> None:
-    marked = {(id_, file, name) for id_, file, name in marked_tests(ROOT)}
+    files = {one.test.partition("::")[0] for one in BREAKS}
+    marked = set(marked_tests(ROOT, files))
     without = []
     for one in BREAKS:
         file, _, test = one.test.partition("::")

@@ -19,7 +19,6 @@ FOR_USERS = [page for page in PAGES if page.startswith(("docs/tasks/", "docs/how
 NEEDS = {
     r"kcli pipeline (?:export|import|profile|query)|kcli pipeline mirror`?[^|\n]* on Spark": "spark",
     r"-s value=(?:avro|protobuf|jsonschema)": "schemas",
-    r"kcli profile import (?:kafkactl|rpk|kaf)\b": "yaml",
     r"kcli exporter --": "exporter",
     r"kcli groups (?:export|import) [^|\n]*--zookeeper": "zookeeper",
 }

@@ -5,6 +5,7 @@ test of the command with ``KEEP_JSON=tests/golden/schemas``.
 """
 
 import ast
+import functools
 import json
 import re
 from collections import defaultdict
@@ -26,21 +27,25 @@ ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests/golden/schemas"
 
 
+@functools.cache
 def golden(kind: str) -> list[dict[str, Any]]:
     """The documents of a kind; an item, which has no kind in a document, gets it."""
     file = GOLDEN / f"{kind}.ndjson"
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
-def items_of(kind: str) -> Iterator[dict[str, Any]]:
+@functools.cache
+def items_of(kind: str) -> list[dict[str, Any]]:
     """The items that golden documents have of this kind, alone and in lists."""
-    yield from (one for one in golden(kind) if "items" not in one)
+    found = [one for one in golden(kind) if "items" not in one]
     for document in names():
         if kind in items_in(document):
             for one in golden(document):
-                yield from (item for item in one.get("items", ()) if fits(kind, item))
+                found += [item for item in one.get("items", ()) if item_validator(kind).is_valid(item)]
+    return found
 
 
+@functools.cache
 def items_in(document: str) -> list[str]:
     """The kinds of a document's items."""
     file = raw_schema(document)
@@ -50,10 +55,7 @@ def items_in(document: str) -> list[str]:
     return re.findall(r"(\w+)\.json", json.dumps(found)) if "warnings" in file["properties"] else []
 
 
-def fits(kind: str, item: dict[str, Any]) -> bool:
-    return not list(item_validator(kind).iter_errors(item))
-
-
+@functools.cache
 def item_validator(kind: str) -> Draft202012Validator:
     validator = strict(kind)
     schema = validator.schema
@@ -148,7 +150,7 @@ def test_golden_documents_are_valid(kind: str) -> None:
     lists = any(kind in items_in(document) for document in names())
     found = golden(kind)
     assert found or lists, f"there is no tests/golden/schemas/{kind}.ndjson"
-    assert found or list(items_of(kind)), f"no golden document has an item of the kind {kind}"
+    assert found or items_of(kind), f"no golden document has an item of the kind {kind}"
     for document in found:
         check_document({"kind": kind, **document} if kind != "Record" else document)
 
@@ -159,7 +161,7 @@ def test_a_document_without_a_required_property_is_invalid(kind: str) -> None:
     documents = [one for one in golden(kind) if "items" in one][:1]
     for whole, judge in [
         *((one, validator) for one in documents),
-        *((one, item_validator(kind)) for one in list(items_of(kind))[:1]),
+        *((one, item_validator(kind)) for one in items_of(kind)[:1]),
     ]:
         assert not list(judge.iter_errors(whole))
         schema = schema_of(kind)

@@ -8,7 +8,7 @@ sources, nothing is imported.
 import ast
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -72,10 +72,12 @@ def read_sections(tree: Path) -> list[Section]:
     ]
 
 
-def marked_tests(tree: Path) -> Iterator[tuple[str, str, str]]:
-    """(id, file, name of the test) of every marker, by file and line."""
+def marked_tests(tree: Path, files: Collection[str] = ()) -> Iterator[tuple[str, str, str]]:
+    """(id, file, name of the test) of every marker, by file and line; of these ``files``, or of all."""
     for path in sorted((tree / "tests").rglob("test_*.py")):
         file = path.relative_to(tree).as_posix()
+        if (files and file not in files) or "mark.case" not in path.read_text(encoding="utf-8"):
+            continue  # without parsing it
         module = parsed(path)
         for node in module.body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark":

@@ -1,5 +1,6 @@
 """``kcli help CONCEPT`` and ``kcli man``: examples and options that exist, lines within the width of any terminal."""
 
+import json
 import re
 import subprocess
 
@@ -14,6 +15,7 @@ from kcli.docgen.concepts import concept
 from kcli.docgen.describe import Example, sentence, walk
 from kcli.docgen.exit_codes import EXIT_CODES
 from kcli.docgen.topics import CONCEPTS, RELATED, TOPICS
+from kcli.flows.resources.schema import documents_schema
 from kcli.serde.registry.options import RegistryOptions
 from tests.command_lines import invocations, parsed
 from tests.run import KCLI, environment, kcli, run
@@ -132,6 +134,11 @@ def test_words_that_are_looked_for_lead_to_topics() -> None:
 
 def test_a_kind_is_found_in_any_spelling() -> None:
     assert kcli("schema", "grouplaglist").out == kcli("schema", "GroupLagList").out
+
+
+def test_the_schema_of_files_is_that_of_the_reader() -> None:
+    assert json.loads(kcli("schema", "apply").out) == documents_schema()
+    assert kcli("schema", "apply", "-o", "table").code == 2
 
 
 def test_man_on_a_terminal_is_shown_by_man_and_without_it_by_the_pager(tmp_path) -> None:  # type: ignore[no-untyped-def]

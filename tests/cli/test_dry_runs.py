@@ -68,6 +68,7 @@ OTHERWISE = (
 """Further lines of commands that send different requests with other options."""
 OTHER_CODES = {
     "acls check --principal User:a --operation read --topic t": 8,  # nothing allows it
+    "cluster check": 8,  # a broker is fenced
     "cluster describe --log-dirs": 6,  # a broker is fenced
     "groups why g": 6,  # there is no topic of commits
     OWN_LINES["pipeline verify"]: 8,  # they differ

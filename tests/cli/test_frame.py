@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import run
+
 ROOT = Path(__file__).resolve().parents[2]
 KCLI = [sys.executable, "-m", "kcli"]
 NOWHERE = "127.0.0.1:1"
@@ -28,6 +30,12 @@ def kcli(
     return subprocess.run(
         [*KCLI, *arguments], capture_output=True, text=True, input=stdin, timeout=60, env=env or environment()
     )
+
+
+def typed(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """In this process: for what the command tree says to many lines."""
+    done = run.kcli(*arguments)
+    return subprocess.CompletedProcess(arguments, done.code, done.out, done.err)
 
 
 def shell(line: str) -> subprocess.CompletedProcess[str]:
@@ -55,7 +63,7 @@ def test_help_goes_to_stdout_with_0(arguments: Sequence[str]) -> None:
     "words", [["topics"], ["topics", "create"], ["produce"], ["consume"], ["sandbox", "up"]]
 )
 def test_help_of_a_command_is_the_same_three_ways_and_has_examples(words: list[str]) -> None:
-    pages = {kcli(*words, "--help").stdout, kcli(*words, "-h").stdout, kcli("help", *words).stdout}
+    pages = {typed(*words, "--help").stdout, typed(*words, "-h").stdout, typed("help", *words).stdout}
     assert len(pages) == 1
     page = pages.pop()
     assert f"kcli {' '.join(words)}" in page.split("Usage:")[1]
@@ -70,8 +78,8 @@ def test_a_noun_without_a_verb_shows_its_help() -> None:
 
 
 def test_singular_nouns_are_hidden_aliases() -> None:
-    assert kcli("topic", "list", "--help").stdout.startswith("Usage:\n  kcli topics list")
-    assert "\n  topic " not in kcli("--help").stdout
+    assert typed("topic", "list", "--help").stdout.startswith("Usage:\n  kcli topics list")
+    assert "\n  topic " not in typed("--help").stdout
 
 
 @pytest.mark.parametrize("arguments", [["-V"], ["--version"], ["topics", "list", "--version"]], ids=str)
@@ -159,7 +167,7 @@ def lines_of(done: subprocess.CompletedProcess[str]) -> tuple[str, str, str]:
     ],
 )
 def test_usage_errors_are_three_lines_and_2(arguments: list[str], what: str, do: str) -> None:
-    done = kcli(*arguments)
+    done = typed(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     said = lines_of(done)
     assert what in said[0]
@@ -178,7 +186,7 @@ def test_usage_errors_are_three_lines_and_2(arguments: list[str], what: str, do:
     ],
 )
 def test_kcats_o_option_is_explained(word: str, option: str) -> None:
-    done = kcli("consume", "orders", "-o", word)
+    done = typed("consume", "orders", "-o", word)
     assert (done.returncode, done.stdout) == (2, "")
     assert option in lines_of(done)[2]
     assert ("--from-beginning" in done.stderr) == (word == "beginning")
@@ -202,7 +210,7 @@ def test_kcats_o_option_is_explained(word: str, option: str) -> None:
     ],
 )
 def test_a_line_of_kcat_in_any_order_is_translated(line: str, translated: str) -> None:
-    done = kcli(*line.split())
+    done = typed(*line.split())
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
         f"kcli: there is no option -{next(mode for mode in 'CPGLQ' if mode in line)}",
@@ -213,17 +221,17 @@ def test_a_line_of_kcat_in_any_order_is_translated(line: str, translated: str) -
 
 @pytest.mark.parametrize("line", ["-G -b x:9 -t orders", "-t orders -b x:9 -eG"])
 def test_a_group_that_is_not_named_is_not_made_up(line: str) -> None:
-    assert "kcli has nothing for -G" in kcli(*line.split()).stderr
+    assert "kcli has nothing for -G" in typed(*line.split()).stderr
 
 
 @pytest.mark.parametrize("words", [("-t", "CAR"), ("-tCAR",), ("--nope", "-x"), ("topics", "-t", "T", "-C")])
 def test_other_lines_are_not_taken_for_kcats(words: tuple[str, ...]) -> None:
-    assert "kcat" not in kcli(*words).stderr
+    assert "kcat" not in typed(*words).stderr
 
 
 @pytest.mark.parametrize("flag", ["-C", "-P", "-G", "-c"])
 def test_kcats_modes_fail_loudly(flag: str) -> None:
-    assert kcli(flag, "-t", "orders").returncode == 2
+    assert typed(flag, "-t", "orders").returncode == 2
 
 
 def test_no_broker_is_an_error_that_shows_the_ways(tmp_path: Path) -> None:
@@ -292,7 +300,7 @@ def test_an_internal_error_is_one_line_without_debug() -> None:
     ids=" ".join,
 )
 def test_global_options_work_before_and_after(arguments: list[str]) -> None:
-    done = kcli(*arguments, "--timeout", "1s", "-q")
+    done = typed(*arguments, "--timeout", "1s", "-q")
     assert done.returncode == 3
     assert NOWHERE in done.stderr
 

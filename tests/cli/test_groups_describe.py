@@ -1,7 +1,6 @@
 """``kcli groups describe`` as a process against the fake cluster: what brokers no longer tell costs nobody a line."""
 
 import json
-import time
 from collections.abc import Iterator
 from struct import pack
 from typing import Any
@@ -17,6 +16,7 @@ from tests.batches import batch_of
 from tests.fake.cluster import FakeCluster
 from tests.fake.groups import asks
 from tests.fake.raw_client import RawClient
+from tests.lasting import Moment, lasted
 from tests.run import kcli, ok, start
 
 
@@ -71,12 +71,12 @@ def test_a_commit_past_the_end_is_a_lag_below_0(cluster: FakeCluster) -> None:
 
 def test_a_partition_without_a_leader_is_a_row_and_is_not_waited_for(cluster: FakeCluster) -> None:
     cluster.move_leader("t", 1, -1)
-    began = time.monotonic()
+    began = Moment.now()
     assert noted(cluster, "g", codes=(6,))[:2] == [
         ("t-0", "4", "10", "6", ""),
         ("t-1", "4", "", "", "no leader"),
     ]
-    assert time.monotonic() - began < 8.0
+    assert lasted(began) < 8.0
 
 
 def test_a_topic_that_vanishes_between_two_answers_is_a_row(cluster: FakeCluster) -> None:

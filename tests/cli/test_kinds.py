@@ -79,6 +79,10 @@ LINES = [
     (f"quotas alter {QUOTA} --dry-run", "QuotaAlterPlan", "QuotaAlterPlanItem"),
     (f"quotas alter {QUOTA} --yes", "QuotaAlterReport", "QuotaAlterReportItem"),
     ("quotas list", "QuotaList", "Quota"),
+    ("export topics", "ResourceList", "Resource"),
+    ("diff {topic}", "ClusterDiff", "ResourceDifference"),
+    ("apply {applied} --dry-run", "ApplyPlan", "ApplyPlanItem"),
+    ("apply {applied} --yes", "ApplyReport", "ApplyReportItem"),
     (f"users set {USER} --dry-run", "UserSetPlan", "UserSetPlanItem"),
     (f"users set {USER} --yes", "UserSetReport", "UserSetReportItem"),
     ("users list", "UserList", "User"),
@@ -197,7 +201,14 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, registry: st
     file = tmp_path / "offsets.csv"
     file.write_text("t,0,3\n")
     files = {"file": file, "password": tmp_path / "password", "run": tmp_path / "run.json"}
-    files["hmac"] = tmp_path / "hmac"
+    files["hmac"], files["topic"] = tmp_path / "hmac", tmp_path / "topic.yaml"
+    files["topic"].write_text(
+        "{apiVersion: kcli/v1, kind: Topic, metadata: {name: t}, spec: {partitions: 1}}"
+    )
+    files["applied"] = tmp_path / "applied.yaml"
+    files["applied"].write_text(
+        "{apiVersion: kcli/v1, kind: Topic, metadata: {name: a}, spec: {config: {retention.ms: 9}}}"
+    )
     files["schema"], files["exported"] = tmp_path / "s.avsc", tmp_path / "exported.ndjson"
     files["schema"].write_text('"int"')
     files["exported"].write_text(json.dumps(EXPORTED))
@@ -238,7 +249,7 @@ def test_the_kinds_are_documented() -> None:
     section = (ROOT / "docs/groups.md").read_text().partition("## Kinds")[2]
     named = set(
         re.findall(
-            r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Broker|Feature|Group|Quorum|Quota|Reassignment|Token|Subject|Transaction|User)\b",
+            r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Broker|Feature|Group|Quorum|Quota|Reassignment|Resource|Subject|Token|Transaction|User)\b",
             section,
         )
     )
@@ -253,14 +264,19 @@ def test_the_kinds_are_documented() -> None:
         "ReplicaRestore",
         "LogDirMove",
         "LogDirRestore",
+        "ApplyUndo",
     )
     made = {kind + ending for kind in deletions for ending in ("Plan", "PlanItem", "Report", "ReportItem")}
     assert named == {kind for _, *kinds in LINES for kind in kinds} | made | {
+        "ClusterCheck",
+        "ClusterCheckList",
         "LagSample",
         "MonitorReading",
         "OffsetExport",
         "ReassignmentCancelReport",
         "ReassignmentCancelReportItem",
+        "RestartStep",
+        "RestartStepList",
         "UndoJournal",
         "UndoJournalList",
         "UserDeleteReport",

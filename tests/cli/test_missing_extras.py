@@ -76,9 +76,10 @@ NEEDS = {
     ),
     "keyring": (f"topics create {{new}} {SASL}PLAIN -X sasl.username=me -X sasl.password=keyring:kcli/me",),
     "exporter": ("exporter --listen 127.0.0.1:0",),
-    "yaml": ("profile import {dir}/kaf.yaml --format kaf",),
+    "yaml": (),
     "pkcs12": ("topics create {new} -X security.protocol=SSL -X ssl.truststore.location={dir}/store.p12",),
     "msk-iam": ("topics create {new} -X security.protocol=SASL_SSL -X sasl.mechanism=AWS_MSK_IAM",),
+    "glue": ("consume orders -e -s value=glue",),
     "kerberos": (f"topics create {{new}} {SASL}GSSAPI",),
 }
 """Lines that cannot do without the extra."""
@@ -87,7 +88,6 @@ FILES = {
     "schema.avsc": '"string"',
     "schema.proto": 'syntax = "proto3"; message A { string a = 1; }',
     "schema.json": "{}",
-    "kaf.yaml": "clusters: []\n",
     "store.p12": "0\x13\x02\x01\x030" + "\0" * 16,
 }
 CHANGES = (
@@ -106,7 +106,7 @@ CHANGES += ("OffsetDelete", "Produce", "TxnOffsetCommit", "WriteTxn")
 """How the names of requests that change something begin."""
 
 
-FAKE = {"groups why": 6, "cluster describe": 6}
+FAKE = {"groups why": 6, "cluster check": 8, "cluster describe": 6}
 """What a line returns on the fake cluster: it has no topic of commits, and a broker is fenced."""
 
 

@@ -13,6 +13,7 @@ import pytest
 from kcli.core.types import Record
 from tests.batches import batch_of
 from tests.fake.cluster import FakeCluster
+from tests.registry.apicurio import Apicurio, Artifact
 from tests.registry.fake import FakeRegistry
 from tests.registry.server import RunningRegistry
 from tests.run import environment, kcli, ok, shell
@@ -228,6 +229,20 @@ def test_what_cannot_be_decoded_keeps_its_bytes_and_is_counted(
     assert "3 values could not be decoded" in document["warnings"][0]
     done = consume(cluster, *avro, "-n", "1")
     assert b"could not be decoded" not in done.stderr
+
+
+def test_records_of_apicurio_are_decoded_and_what_cannot_be_keeps_its_bytes(cluster: FakeCluster) -> None:
+    good, odd = b"\0" + struct.pack(">q", 1) + b"\x0e\0", b"\0" + struct.pack(">q", 9) + b"x"
+    put(cluster, (None, good), (None, odd), (None, None))
+    with Apicurio("v3", {"order": Artifact("AVRO", json.dumps(ORDER))}) as apicurio:
+        done = consume(
+            cluster, "-s", "value=apicurio", "-X", f"schema.registry.url={apicurio.url}", "-o", "ndjson"
+        )
+    read = [(one["value"], one.get("value_encoding"), one["value_schema_id"]) for one in lines(done)]
+    assert read == [({"id": 7, "note": None}, "apicurio", 1), (odd.decode(), "str", 9), (None, None, None)]
+    assert b"has schema 9, which Apicurio Registry does not have" in done.stderr
+    refused = produce(cluster, "-s", "value=apicurio", stdin=b"{}\n")
+    assert (refused.returncode, b"apicurio is only read" in refused.stderr) == (2, True)
 
 
 def test_filters_see_what_is_decoded(cluster: FakeCluster, registry: RunningRegistry) -> None:

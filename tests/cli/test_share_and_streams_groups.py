@@ -129,11 +129,25 @@ def test_describe_shows_tasks_topology_and_start_offsets(cluster: FakeCluster) -
     assert "topology epoch 3, 2 members" in run(cluster, "groups describe app -o table").out
 
 
-def test_kafkas_form_says_that_it_has_no_room_for_streams_groups(cluster: FakeCluster) -> None:
+def test_kafkas_form_has_groups_of_all_types(cluster: FakeCluster) -> None:
     done = run(cluster, "groups describe classic shared app -o kafka")
-    assert done.code == 6
-    assert "neither kafka-consumer-groups.sh nor kafka-share-groups.sh shows those" in done.err
-    assert run(cluster, "groups describe shared -o kafka").code == 0
+    assert done.code == 0
+    rows = [line.split() for line in done.out.splitlines() if line.startswith("app ")]
+    # The lag is the size of the log where nothing is committed.
+    assert rows == [
+        ["app", "small", "0", "0"],
+        ["app", "t", "0", "6"],
+        ["app", "t", "1", "0"],
+        ["app", "t", "2", "10"],
+    ]
+    members = run(cluster, "groups describe app --members -o kafka").out
+    assert [line.split(maxsplit=4)[4].rstrip() for line in members.splitlines()] == [
+        "ASSIGNMENTS",
+        "ACTIVE: 0:[0,1]; STANDBY: 0:[2];",
+        "ACTIVE: 0:[2]; WARMUP: 0:[0];",
+    ]
+    for section in ("config", "tasks", "topology"):
+        assert "leave out -o kafka" in run(cluster, f"groups describe app --{section} -o kafka").err
 
 
 def test_openmetrics_has_start_offsets_under_a_name_of_their_own(cluster: FakeCluster) -> None:

@@ -1,7 +1,6 @@
 """``kcli topics`` and ``kcli groups`` on a cluster of which a broker is down: what is known is shown at once."""
 
 import json
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +10,7 @@ from kcli.core.protocol.messages.describe_topic_partitions import DescribeTopicP
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
+from tests.lasting import Moment, lasted
 from tests.run import kcli, ok
 
 TIMEOUT, PROMPT = 60.0, 20.0
@@ -31,9 +31,9 @@ def cluster() -> Iterator[FakeCluster]:
 
 def answers_at_once(cluster: FakeCluster, *arguments: str, code: int) -> tuple[list[object], str]:
     """The items of the JSON document, and stderr."""
-    began = time.monotonic()
+    began = Moment.now()
     done = kcli(*arguments, "--timeout", f"{TIMEOUT:g}s", "-o", "json", bootstrap=cluster.bootstrap)
-    assert time.monotonic() - began < PROMPT
+    assert lasted(began) < PROMPT
     items: list[object] = json.loads(ok(done, (code,)))["items"]
     return items, done.stderr.decode()
 

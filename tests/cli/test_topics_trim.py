@@ -185,7 +185,7 @@ def test_only_the_chosen_partitions_are_trimmed(topics: Noun) -> None:
         ("tt --before latest", 1, "topic tt does not exist", "did you mean t?"),
         ("t* --before latest", 2, "looks like a pattern", "name one topic"),
         ("t u --before latest", 2, "unexpected extra argument", "--help"),
-        ("t", 2, "missing option --before", "--help"),
+        ("t", 2, "missing option --before", "--before @-7d"),
         ("t --before soon", 2, "'soon' is not a target", "--before @-7d"),
         ("t --before stored", 2, "no group is given", "--before @-7d"),
         ("t --before 2026-11-21", 2, "has no time zone", "append Z"),

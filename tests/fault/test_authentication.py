@@ -19,19 +19,20 @@ from tests.fake.codes import Code
 from tests.fake.script import FOREVER
 from tests.fault.authenticating import CANARY, MECHANISMS, PASSWORDS, attempts, login, messages, users
 from tests.fault.watching import Heard, soon
+from tests.lasting import Moment, lasted
 
 WRONG = "wrong-canary"
 
 
 def failure(cluster: FakeCluster, timeout: float = 5.0, **options: Any) -> tuple[KcliError, float]:
     """The error of the first contact, and after how many seconds."""
-    began = time.monotonic()
+    began = Moment.now()
     with (
         pytest.raises(KcliError) as caught,
         Admin(bootstrap_servers=cluster.bootstrap, timeout=timeout, **options) as admin,
     ):
         admin.list_topics()
-    return caught.value, time.monotonic() - began
+    return caught.value, lasted(began)
 
 
 def text(error: KcliError) -> str:
@@ -214,7 +215,7 @@ def test_after_a_refusal_the_client_tries_again_only_after_a_pause() -> None:
         FakeCluster(2, topics={"t": 1}, sasl=users()) as cluster,
         Admin(bootstrap_servers=cluster.bootstrap, timeout=2, **login(secret=WRONG)) as admin,
     ):
-        began = time.monotonic()
+        began = Moment.now()
         while time.monotonic() < began + 1.4:
             with pytest.raises(AuthError):
                 admin.list_topics()
@@ -375,9 +376,9 @@ def test_closing_a_client_does_not_wait_for_its_provider() -> None:
         with pytest.raises(KcliError):
             admin.list_topics()
         assert entered.is_set()
-        began = time.monotonic()
+        began = Moment.now()
         admin.close()
-        assert time.monotonic() - began < 3
+        assert lasted(began) < 3
         release.set()
         soon(
             lambda: not {t for t in threading.enumerate() if t.name == "kcli-worker"} - others,

@@ -5,7 +5,6 @@ things: a heartbeat without permission is reported by a poll, where Java's class
 of the new protocol that has gone with its last member is joined anew, where Java's consumer is at its end.
 """
 
-import time
 from typing import Any
 
 import pytest
@@ -23,6 +22,7 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.script import FOREVER
 from tests.fault.consuming import GROUP, PATIENCE, fill, member, offsets, raised_by, settle, tp, turns
+from tests.lasting import Moment, lasted
 
 BOTH = ("classic", "consumer")
 NOT_READY = ["NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS"]
@@ -347,9 +347,9 @@ def test_error_codes_of_leaving(protocol: str, api: Any, code: str) -> None:
         settle(a, partitions=2)
         leaving = {} if protocol == "classic" else {"when": lambda request: request.member_epoch < 0}
         rule = cluster.fail(api, Code[code], Code[code], **leaving)
-        began = time.monotonic()
+        began = Moment.now()
         a.consumer.close()
-        assert time.monotonic() - began < 4
+        assert lasted(began) < 4
         if code in NOT_READY:
             assert rule.count == 2
             assert cluster.group_members(GROUP) == {}

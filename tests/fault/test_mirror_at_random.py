@@ -51,7 +51,7 @@ from tests.fake.raw_client import batch
 from tests.run import Done, start
 from tests.run import kcli_as_set_up as command
 
-HERE = 10
+HERE = 4
 """So many stories a mode in ``make test``."""
 STORIES = int(os.environ.get("KCLI_MIRROR_STORIES", "100"))
 FIRST = int(os.environ.get("KCLI_MIRROR_STORIES_FROM", "0"))

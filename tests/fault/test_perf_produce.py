@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from kcli.core.kernels.shapes import Row
+from kcli.core.protocol.messages.end_txn import EndTxnRequest
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
@@ -26,6 +27,8 @@ from kcli.core.types import Codec
 from kcli.flows.stop import Stop
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
+from tests.fake.codes import Code
+from tests.fake.script import FOREVER
 from tests.fault.mirror_command import until
 from tests.fault.producing import PATIENCE
 from tests.run import Done, environment
@@ -87,6 +90,46 @@ def test_processes_send_their_shares_and_are_measured_together(cluster: FakeClus
     producers = {value[13:16] for value in stored}
     assert producers == {b"000", b"001"}
     assert len({value[:28] for value in stored}) == 1_001
+
+
+def test_records_are_sent_in_transactions_that_are_all_committed(cluster: FakeCluster) -> None:
+    """Each process with an id of its own; those of the end, too."""
+    done = perf(
+        cluster, "--num-records", "40", "--throughput", "40", "--processes", "2", "--transactional-id", "load",
+        "--transaction-duration", "100ms", "--verify", "-o", "json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    found = item(done)
+    assert (found["records"], found["checked"], found["lost"]) == (40, 40, 0)
+    assert found["configuration"]["transaction-duration"] == 0.1
+    ended = [seen.request for seen in cluster.seen(EndTxnRequest)]
+    assert {request.transactional_id for request in ended} == {"load-0", "load-1"}
+    assert all(request.committed for request in ended)
+
+
+def test_one_process_has_the_transactional_id_that_was_given(cluster: FakeCluster) -> None:
+    done = perf(
+        cluster, "--num-records", "5", "--record-size", "9", "--transactional-id", "load", "-o", "json"
+    )
+    assert done.code == 0, done.err
+    (ended,) = cluster.seen(EndTxnRequest)
+    assert (ended.request.transactional_id, ended.request.committed) == ("load", True)
+    assert item(done)["configuration"]["transaction-duration"] == 3.0
+
+
+def test_a_transaction_that_cannot_be_committed_ends_the_test_with_its_error(cluster: FakeCluster) -> None:
+    cluster.fail(EndTxnRequest, Code.PRODUCER_FENCED, times=FOREVER)
+    done = perf(cluster, "--num-records", "5", "--transactional-id", "load", "-o", "json")
+    assert done.code == 7, done.err
+    assert "load" in done.err
+
+
+def test_a_transaction_must_be_shorter_than_coordinators_wait(cluster: FakeCluster) -> None:
+    done = perf(cluster, "--num-records", "5", "--transaction-duration", "60s")
+    assert (done.code, "coordinators abort transactions after 1m" in done.err) == (2, True)
+    done = perf(cluster, "--num-records", "5", "--transaction-duration", "59s")
+    (ended,) = cluster.seen(EndTxnRequest)
+    assert (done.code, ended.request.transactional_id[:10]) == (0, "kcli-perf-")
 
 
 def test_a_stall_is_in_the_corrected_latencies_and_not_in_those_of_requests(cluster: FakeCluster) -> None:

@@ -20,6 +20,7 @@ import pytest
 
 from kcli.core.protocol.messages.produce import ProduceRequest
 from tests.fake.cluster import FakeCluster
+from tests.lasting import Moment, lasted
 from tests.run import KCLI, environment
 from tests.warm_kcli import WarmPopen
 
@@ -147,9 +148,9 @@ def test_a_second_signal_ends_it_at_once() -> None:
         time.sleep(0.3)
         assert run.process.poll() is None
         run.process.send_signal(signal.SIGTERM)
-        began = time.monotonic()
+        began = Moment.now()
         status, _, err = run.end()
-        assert time.monotonic() - began < 3
+        assert lasted(began) < 3
     assert status == 143
     assert b"stopped at once: 0 records confirmed" in err
 

@@ -5,7 +5,6 @@ import math
 import subprocess
 import sys
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -47,6 +46,7 @@ from tests.fault.producing import (
     sent_batches,
     values,
 )
+from tests.lasting import Moment, lasted
 
 NOT_LEADER, TOO_FEW_REPLICAS, OUT_OF_ORDER, DUPLICATE = 6, 19, 45, 46
 BAD_EPOCH, UNKNOWN_PRODUCER = 47, 59
@@ -402,10 +402,10 @@ def test_the_deadline_of_a_record_is_kept_while_its_batch_is_in_flight() -> None
         send(producer, "t", 0, b"first")
         assert producer.flush(PATIENCE)
         held = cluster.hold(ProduceRequest, "answer")
-        began = time.monotonic()
+        began = Moment.now()
         with pytest.raises(OutcomeUnknownError, match="may have stored it nevertheless"):
             send(producer, "t", 0, b"held")[0].result(PATIENCE)
-        assert time.monotonic() - began < 5
+        assert lasted(began) < 5
         assert producer.flush(PATIENCE)
         held.release()
         send(producer, "t", 0, b"last")

@@ -32,11 +32,13 @@ LINES = {
     "acls delete --topic t --yes": 0,
     "acls list": 0,
     "brokers api-versions": 0,
+    "apply {dir}/applied.yaml --yes": 0,
     "brokers describe 1": 0,
     "brokers drain 1 --yes": 7,
     "brokers list": 0,
     "brokers move-log-dir 1 --from=/fake/1 --to=/fake/1-2 --yes": 0,
     "brokers unregister 9 --yes": 0,
+    "cluster check": 8,  # a broker is fenced
     "cluster describe --log-dirs": 6,  # a broker is fenced
     "configs alter topics t --set retention.ms=5 --yes": 0,
     "configs describe topics t": 0,
@@ -45,8 +47,10 @@ LINES = {
     "consume t -e -g mine": 0,
     "consume t --tail 3": 0,
     "consume t -e --since 2023-11-14T22:15Z": 0,
+    "diff {dir}/topic.yaml": 0,
     "doctor --topic t --group g": 0,
     "elect-leaders --topic t --yes": 0,
+    "export": 6,  # a broker is fenced
     "features downgrade --feature transaction.version=1 --yes": 0,
     "features list": 0,
     "features upgrade --metadata 4.4-IV0 --yes": 0,
@@ -139,6 +143,12 @@ def ended(line: str, seconds: float, folder: Path) -> "subprocess.CompletedProce
     folder.mkdir()
     (folder / "lines.txt").write_text("one\ntwo\nthree\n")
     (folder / "offsets.csv").write_text("g,t,0,3\n")
+    (folder / "topic.yaml").write_text(
+        "apiVersion: kcli/v1\nkind: Topic\nmetadata: {name: t}\nspec: {partitions: 3}\n"
+    )
+    (folder / "applied.yaml").write_text(
+        "{apiVersion: kcli/v1, kind: Topic, metadata: {name: t}, spec: {config: {retention.ms: 5}}}"
+    )
     (folder / "moves.json").write_text('{"partitions":[{"topic":"t","partition":0,"replicas":[1]}]}')
     (folder / "password").write_text("hunter2")
     (folder / "password").chmod(0o600)

@@ -37,6 +37,11 @@ def metadata_quorum(kafka: Kafka, *arguments: str) -> subprocess.CompletedProces
     return _run(kafka, "kafka-metadata-quorum", *arguments)
 
 
+def metadata_quorum_of(controller: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The same, which asks a controller."""
+    return _ran("kafka-metadata-quorum", "--bootstrap-controller", controller, *arguments)
+
+
 def features(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-features.sh``."""
     return _run(kafka, "kafka-features", *arguments)
@@ -49,7 +54,7 @@ def broker_api_versions(kafka: Kafka) -> subprocess.CompletedProcess[str]:
 
 def transactions(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-transactions.sh``."""
-    return _run(kafka, "org.apache.kafka.tools.TransactionsCommand", *arguments)
+    return _run(kafka, "kafka-transactions", *arguments)
 
 
 def cluster_command(kafka: Kafka, verb: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -86,16 +91,6 @@ def _secure(kafka: SecureKafka, script: str, *arguments: str) -> subprocess.Comp
 def get_offsets(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-get-offsets.sh``."""
     return _run(kafka, "kafka-get-offsets", *arguments)
-
-
-def leader_election(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """``kafka-leader-election.sh``."""
-    return _run(kafka, "kafka-leader-election", *arguments)
-
-
-def topics(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """``kafka-topics.sh``."""
-    return _run(kafka, "kafka-topics", *arguments)
 
 
 def reassign_partitions(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -20,6 +20,7 @@ from kcli.core.permissions import AclOperation
 from kcli.core.producer.producer import Producer
 from kcli.core.secret import Secret
 from kcli.core.types import ProducerRecord, TopicPartition, TopicSpec
+from tests.exporting import until
 from tests.run import kcli
 from tests.secure_kafka import SecureKafka, secure_node
 
@@ -231,6 +232,8 @@ class World:
             assert set(admin.alter_scram_credentials(changes).values()) == {None}
             bindings = [binding(line) for line in STORED.split("\n") if line]
             assert set(admin.create_acls(bindings).values()) == {None}
+            # The broker hears of them from the controller.
+            until(lambda: set(bindings) <= set(admin.describe_acls([AclFilter()])[AclFilter()]))  # type: ignore[arg-type]
 
     def options(self, user: str) -> dict[str, str]:
         given = self.kafka.options("admin-sasl-plaintext")

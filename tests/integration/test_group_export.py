@@ -1,20 +1,17 @@
 """``groups export`` on a real broker, beside Kafka's own script."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from benchmarks._kafka_tools import tool
 from kcli.core import Admin, Producer
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, TopicPartition
+from tests.integration.kafka_script import consumer_groups
 from tests.kafka import Kafka
 from tests.run import Done, kcli_process
 
 pytestmark = pytest.mark.integration
-
-SCRIPT = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 
 
 def export(kafka: Kafka, *arguments: str) -> Done:
@@ -23,15 +20,10 @@ def export(kafka: Kafka, *arguments: str) -> Done:
 
 def script(kafka: Kafka, *groups: str) -> list[str]:
     """The lines of Kafka's export of these groups, sorted."""
-    command = tool(SCRIPT)
-    if command is None:
-        pytest.skip("Kafka's tools cannot be had")
     named = [word for group in groups for word in ("--group", group)]
-    done = subprocess.run(
-        [*command, "--bootstrap-server", kafka.bootstrap, *named,
-         "--reset-offsets", "--to-current", "--all-topics", "--dry-run", "--export"],
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+    done = consumer_groups(
+        kafka, *named, "--reset-offsets", "--to-current", "--all-topics", "--dry-run", "--export"
+    )
     return sorted(line for line in done.stdout.splitlines() if line.strip())
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks import _kafka_tools as tools
 from kcli.core import Admin
-from tests.integration.kafka_script import reset_application, streams_groups
+from tests.integration.kafka_script import reset_application, sorted_lines, streams_groups
 from tests.integration.test_share_and_streams_groups import needs_lag_of_share_groups, wait_until
 from tests.kafka import Kafka
 from tests.run import Done, kcli_process
@@ -214,6 +214,33 @@ def test_an_application_that_runs_is_refused_and_left_alone(
         assert app.internal() == {app.changelog, app.repartition}
         assert app._lag() == 0
     app._emptied()
+
+
+def test_the_form_of_kafkas_script_is_its_text(kafka: Kafka, tmp_path: Path) -> None:
+    app = App(kafka, "streams", tmp_path)
+    everything = [
+        (section, more, verbose)
+        for section in ("--offsets", "--members", "--state")
+        for more, verbose in (((), ()), (("-v",), ("--verbose",)))
+    ]
+
+    def same(section: str, more: tuple[str, ...], verbose: tuple[str, ...]) -> None:
+        mine = run(kafka, "groups", "describe", app.name, section, "-o", "kafka", *more).out
+        judge = streams_groups(kafka, "--describe", "--group", app.name, section, *verbose)
+        assert sorted_lines(mine) == sorted_lines(judge.stdout), section
+
+    def drained() -> bool:
+        """Both partitions of the source, and both of the repartition topic."""
+        rows = run(kafka, "groups", "lag", app.name, "-o", "json").items
+        return [row["lag_records"] for row in rows] == [0] * 4
+
+    with app.running(kafka.topic("counted")):
+        wait_until(lambda: app._lag() == 0 and drained())
+        for line in everything:
+            same(*line)
+    app._emptied()
+    for line in everything[::2]:
+        same(*line)
 
 
 def test_topics_of_an_application_whose_name_begins_alike_stay(kafka: Kafka, tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def wait_until(condition, seconds: float = 60.0) -> None:  # type: ignore[no-unt
 
 
 @pytest.mark.case("S4-1")
-def test_up_status_join_down(sandbox: Sandbox) -> None:
+def test_up_status_join_down_up_and_delete(sandbox: Sandbox) -> None:
     before = java_processes()
     up = sandbox.up(QUICK)
     assert (up.state, up.brokers, up.kafka_version) == ("up", 1, DEFAULT_VERSION)
@@ -80,6 +80,7 @@ def test_up_status_join_down(sandbox: Sandbox) -> None:
         sandbox.up(replace(QUICK, brokers=3))
     assert caught.value.exit_code == 7
 
+    name = Kafka(up.bootstrap, up.kafka_version).topic("kept")
     down = sandbox.down()
     assert down is not None
     assert down.state == "down"
@@ -87,14 +88,9 @@ def test_up_status_join_down(sandbox: Sandbox) -> None:
     assert java_processes() == before
     assert is_port_free(int(up.bootstrap.rpartition(":")[2]))
 
-
-def test_data_stays_over_down_and_up_and_goes_with_delete(sandbox: Sandbox) -> None:
-    first = sandbox.up(QUICK)
-    name = Kafka(first.bootstrap, first.kafka_version).topic("kept")
-    sandbox.down()
-    second = sandbox.up(replace(QUICK, port=None))
-    assert (second.cluster_id, second.bootstrap) == (first.cluster_id, first.bootstrap)
-    assert name in topics(second.bootstrap)
+    again = sandbox.up(replace(QUICK, port=None))
+    assert (again.cluster_id, again.bootstrap) == (up.cluster_id, up.bootstrap)
+    assert name in topics(again.bootstrap), "data stay over down and up"
     sandbox.down(delete=True)
     assert not sandbox.home.exists()
     assert sandbox.status() is None
@@ -187,7 +183,7 @@ def test_a_start_whose_starter_was_killed_is_cleaned_up(own_state: Path) -> None
     starter = subprocess.Popen([sys.executable, "-c", code])
     sandbox = Sandbox()
     try:
-        wait_until(lambda: (state := read_state(sandbox.home)) is not None and state.processes, 30)
+        wait_until(lambda: (state := read_state(sandbox.home)) is not None and state.processes)
     finally:
         starter.kill()
         starter.wait()
@@ -242,8 +238,8 @@ time.sleep(300)
         parent.send_signal(signal.SIGKILL)
         parent.wait()
         parent.stdout.close()
-    wait_until(lambda: not process.alive(node), 5)
-    wait_until(lambda: not sandbox.home.exists(), 5)
+    wait_until(lambda: not process.alive(node))
+    wait_until(lambda: not sandbox.home.exists())
 
 
 def test_the_gate_gives_up_when_its_starter_dies_before_opening_it(tmp_path: Path) -> None:
@@ -255,7 +251,7 @@ def test_the_gate_gives_up_when_its_starter_dies_before_opening_it(tmp_path: Pat
 
     with pytest.raises(KeyboardInterrupt):
         process.spawn(["touch", str(tmp_path / "ran")], folder=tmp_path, log=tmp_path / "log", register=die)
-    wait_until(lambda: not process.alive(seen[0]), 5)
+    wait_until(lambda: not process.alive(seen[0]))
     assert not (tmp_path / "ran").exists()
 
 
@@ -273,7 +269,7 @@ def test_three_nodes_replicate_and_survive_a_kill(own_state: Path) -> None:
         first.kill()
         assert first.pid is None
         left = [(HOST, second.port), (HOST, third.port)]
-        wait_until(lambda: all((a := ask(*x)) and a.brokers == {2, 3} for x in left), 30)
+        wait_until(lambda: all((a := ask(*x)) and a.brokers == {2, 3} for x in left))
         first.start()
         assert cluster_is_ready([(HOST, node.port) for node in kafka.nodes])
 

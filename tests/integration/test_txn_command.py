@@ -187,7 +187,9 @@ def test_producers_of_a_partition_are_those_of_kafkas_script(broker: Kafka) -> N
     idempotent = JudgeProducer({"bootstrap.servers": broker.bootstrap, "enable.idempotence": True})
     idempotent.produce(topic, b"alone", partition=0)
     assert idempotent.flush(PATIENCE) == 0
-    transactional = JudgeProducer({"bootstrap.servers": broker.bootstrap, "transactional.id": topic})
+    # The coordinator must not abort it meanwhile, however slow the machine is.
+    lasting = {"transactional.id": topic, "transaction.timeout.ms": 600_000}
+    transactional = JudgeProducer({"bootstrap.servers": broker.bootstrap, **lasting})
     transactional.init_transactions(PATIENCE)
     for value in (b"ended", b"open"):
         transactional.begin_transaction()

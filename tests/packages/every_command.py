@@ -86,6 +86,8 @@ SEEDS = (
 FILES = {
     "lines.txt": "".join(f'k{number}:{{"a":{number}}}\n' for number in range(15)),
     "offsets.csv": "billing,orders,0,1\n",
+    "topic.yaml": "apiVersion: kcli/v1\nkind: Topic\nmetadata: {name: orders}\nspec: {partitions: 3}\n",
+    "applied.yaml": "{apiVersion: kcli/v1, kind: Topic, metadata: {name: orders}, spec: {config: {retention.ms: 5}}}\n",
     "moves.json": '{"version":1,"partitions":[{"topic":"orders","partition":0,"replicas":[1]}]}',
 }
 """In the folder ``{dir}``. ``perf.json`` is what ``perf produce`` has printed."""

@@ -225,9 +225,17 @@ def test_a_renewal_whose_answer_is_lost_is_no_loss(
 # --- readers while files are merged ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", ["parquet", "ndjson", "csv"])
+FORMS = ("parquet", "ndjson", "csv")
+LIMITS: list[dict[str, str]] = [{}, {"offsets": "1:9"}, {"since": "2001-01-01"}]
+
+
 @pytest.mark.parametrize(
-    "limits", [{}, {"offsets": "1:9"}, {"since": "2001-01-01"}], ids=["all", "offsets", "times"]
+    ("form", "limits"),
+    [
+        pytest.param(form, limits, marks=[] if FORMS.index(form) == number else [pytest.mark.long])
+        for form in FORMS
+        for number, limits in enumerate(LIMITS)
+    ],
 )
 def test_what_reads_an_export_reads_on_in_the_files_that_its_own_were_merged_into(
     cluster: FakeCluster, url: str, form: str, limits: dict[str, str]
@@ -261,8 +269,14 @@ def test_a_reader_gets_an_error_for_a_file_that_is_gone_and_was_not_merged(
         list(frame)
 
 
-@pytest.mark.parametrize("form", ["parquet", "ndjson"])
-@pytest.mark.parametrize("moment", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("form", "moment"),
+    [
+        pytest.param(form, moment, marks=[] if (form == "ndjson") == (moment == 2) else [pytest.mark.long])
+        for form in ("parquet", "ndjson")
+        for moment in (1, 2, 3)
+    ],
+)
 def test_an_import_reads_on_in_merged_files(
     cluster: FakeCluster, url: str, form: str, moment: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,6 @@
 Without a session of Spark: the writer is called as its tasks call it.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import combinations, product
@@ -26,6 +25,7 @@ from kcli.pipeline.spark.source_settings import settings_of
 from kcli.pipeline.spark.source_stream import StreamReader
 from kcli.pipeline.spark.stream_writing import StreamTask, StreamWriter
 from tests.fake.cluster import FakeCluster
+from tests.lasting import Moment, lasted
 from tests.pipeline.test_source_options import write_checkpoint
 
 SCHEMA = sql.StructType().add("value", "string")
@@ -203,9 +203,9 @@ def test_a_task_does_not_wait_for_the_transaction_of_another_one(cluster: FakeCl
             found = admin.fetch_offsets({group: [key]}, require_stable=True, timeout=0.2)[group]
             assert isinstance(found, dict)
             assert isinstance(found[key], UnstableOffsetError)
-        began = time.monotonic()
+        began = Moment.now()
         writer(cluster).write_part(StreamTask(Q, 1, 1, "second"), rows("b"))
-        assert time.monotonic() - began < 10
+        assert lasted(began) < 10
     writer(cluster).write_part(StreamTask(Q, 1, 0, "second"), rows("c"))
     assert seen(cluster) == [b"a", b"b", b"c"]
 

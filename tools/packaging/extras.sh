@@ -2,7 +2,7 @@
 # What the .pex and the .deb bring, as both cannot be extended; sourced by their scripts.
 #
 # Not spark, whose users have a Spark, nor kerberos, which is compiled against the libraries of the system.
-extras='sandbox fast schemas zookeeper keyring exporter yaml pkcs12 msk-iam'
+extras='sandbox fast schemas zookeeper keyring exporter pkcs12 msk-iam glue'
 
 # requirements FILE: these extras in the versions of requirements.lock, with hashes.
 requirements() {

@@ -16,6 +16,7 @@ from kcli.commands.shared.usage import Refused, nearest, usage
 from kcli.core.admin.acls import CLUSTER_NAME, AclPattern, AclPermission, AclResource, word
 from kcli.core.names import is_topic_name
 from kcli.core.permissions import AclOperation
+from kcli.flows.acls.operations import OPERATIONS_OF
 from kcli.flows.acls.presets import CONSUMER, MIRROR_SOURCE, MIRROR_TARGET, PRODUCER
 from kcli.flows.acls.selection import Resource, Selection, address_of
 
@@ -23,23 +24,6 @@ V = TypeVar("V")
 
 _USER = "User"
 _TOPIC_NAMES = "a topic name has 1 to 249 letters, digits, dots, underscores or hyphens"
-
-_OP = AclOperation
-OPERATIONS_OF: dict[AclResource, tuple[AclOperation, ...]] = {
-    AclResource.TOPIC: (
-        _OP.ALL, _OP.READ, _OP.WRITE, _OP.CREATE, _OP.DELETE, _OP.ALTER, _OP.DESCRIBE, _OP.DESCRIBE_CONFIGS,
-        _OP.ALTER_CONFIGS,
-    ),
-    AclResource.GROUP: (_OP.ALL, _OP.READ, _OP.DELETE, _OP.DESCRIBE, _OP.DESCRIBE_CONFIGS, _OP.ALTER_CONFIGS),
-    AclResource.CLUSTER: (
-        _OP.ALL, _OP.CREATE, _OP.ALTER, _OP.DESCRIBE, _OP.CLUSTER_ACTION, _OP.DESCRIBE_CONFIGS, _OP.ALTER_CONFIGS,
-        _OP.IDEMPOTENT_WRITE,
-    ),
-    AclResource.TRANSACTIONAL_ID: (_OP.ALL, _OP.WRITE, _OP.DESCRIBE, _OP.TWO_PHASE_COMMIT),
-    AclResource.DELEGATION_TOKEN: (_OP.ALL, _OP.DESCRIBE),
-    AclResource.USER: (_OP.ALL, _OP.CREATE_TOKENS, _OP.DESCRIBE_TOKENS),
-}  # fmt: skip
-"""What Kafka checks of each resource (org.apache.kafka.security.authorizer.AclEntry). Brokers store anything."""
 
 _FLAG = {
     AclResource.TOPIC: "--topic",

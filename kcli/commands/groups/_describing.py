@@ -10,7 +10,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.groups import ListedGroup
-from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
+from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import GroupPartition, Node
 from kcli.flows.groups.description import SHARE, STREAMS, Described, commits_of, describe_groups, missing_in
 from kcli.flows.groups.nearest import name_nearest
@@ -239,17 +239,17 @@ class Describing:
         # Only with -o kafka.
         from kcli.commands.groups import _kafka_columns as of_consumers
         from kcli.commands.groups import _kafka_share_columns as of_shares
+        from kcli.commands.groups import _kafka_streams_columns as of_streams
 
         verbose = self.inv.values.verbose > 0
         for group in sorted(groups, key=lambda one: one.group_id):
             if group.description is None:
                 continue
             if group.type == STREAMS:
-                self.inv.lacks(Missing.of(_not_in_script(group), f"group {group.group_id}"))
-                continue
-            if group.type == SHARE:
-                script: Any = of_shares
-                text = of_shares.message(group, self.section)
+                script: Any = of_streams
+                text = None
+            elif group.type == SHARE:
+                script, text = of_shares, of_shares.message(group, self.section)
             else:
                 script, text = of_consumers, of_consumers.message(group)
             if text is not None:
@@ -262,11 +262,3 @@ class Describing:
                 text = script.offsets(group, verbose=verbose)
             self.inv.out.shown(text)
         self.inv.out.flush()
-
-
-def _not_in_script(group: Described) -> KcliError:
-    return UnsupportedError(
-        f"group {group.group_id} cannot be shown with -o kafka",
-        why=f"it is a {group.type} group, and neither kafka-consumer-groups.sh nor kafka-share-groups.sh shows those",
-        do="use another output, such as -o wide",
-    )

@@ -112,10 +112,10 @@ def describe_groups(
             why="it chooses among all groups, or those that --match names",
             do="leave out --type, or give --all or --match GLOB",
         )
-    if config and inv.out.list_kind() == "kafka":
+    if section in ("config", "tasks", "topology") and inv.out.list_kind() == "kafka":
         raise usage(
-            "groups describe: --config with -o kafka",
-            why="Kafka's scripts for groups do not show configurations",
+            f"groups describe: --{section} with -o kafka",
+            why="that is the text of Kafka's scripts, which have no such table",
             do="leave out -o kafka",
         )
     if peek is not None and section not in (None, "offsets"):

@@ -83,10 +83,14 @@ class SendOptions(PerfOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProduceOptions(SendOptions):
-    """Those of ``kcli perf produce``. ``verify``: read back what was confirmed."""
+    """Those of ``kcli perf produce``. ``verify``: read back what was confirmed. ``transaction_duration`` is in seconds,
+    None without the option.
+    """
 
     processes: int
     verify: bool
+    transactional_id: str | None
+    transaction_duration: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +136,20 @@ def made_value_options(function: Any) -> Any:
     return _with(function, (_RECORD_SIZE, _COMPRESSIBLE))
 
 
+_TRANSACTION_OPTIONS = (
+    click.option(
+        "--transactional-id",
+        metavar="ID",
+        help="send in transactions with this transactional id; of several processes with ID-0, ID-1 and so on",
+    ),
+    click.option(
+        "--transaction-duration",
+        type=DurationType(positive=True),
+        metavar="DUR",
+        help="how long a transaction is open before it is committed (default: 3s); without --transactional-id with a "
+        "random one",
+    ),
+)
 _RECORD_SIZE = click.option(
     "--record-size",
     type=SIZE_RANGE,
@@ -193,6 +211,11 @@ def processes_option(text: str) -> Decorator:
         metavar="N",
         help=f"{text} (default: 1)",
     )
+
+
+def transaction_options(function: Any) -> Any:
+    """``--transactional-id`` and ``--transaction-duration``."""
+    return _with(function, _TRANSACTION_OPTIONS)
 
 
 def report_options(function: Any) -> Any:

@@ -11,6 +11,7 @@ from kcli.commands.perf.options import (
     report_options,
     throughput_option,
     topic_option,
+    transaction_options,
     value_options,
     warmup_option,
 )
@@ -68,6 +69,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
     ),
     warmup_option("the first N records are sent but not measured (default: 0)"),
     processes_option("how many processes send, each with a producer of its own"),
+    transaction_options,
 )
 @options(
     "Result",
@@ -90,7 +92,9 @@ def produce(inv: Invocation, /, **given: Any) -> int:
     and at full speed mostly the wait in the producer's buffer.
 
     The records stay in the topic, and have no key without --keys. Producers are idempotent and wait for all in-sync
-    replicas, unless -X says otherwise. The first Ctrl-C ends the test and prints its result so far.
+    replicas, unless -X says otherwise. In a transaction, too, a record is confirmed when it is stored; each commit waits
+    for all records before it, and the records that are due meanwhile are late. A transaction that cannot be committed
+    ends the test with the error. The first Ctrl-C ends the test and prints its result so far.
     """
     from kcli.commands.perf.produce_run import run  # not for --help
 

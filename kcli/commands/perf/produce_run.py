@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+from dataclasses import replace
 from functools import partial
 
 from kcli.commands.perf.contradictions import (
@@ -37,7 +39,9 @@ from kcli.flows.perf.read_back import ReadBack
 from kcli.flows.perf.result import Run
 from kcli.flows.perf.surroundings import client_configuration
 from kcli.flows.stop import Stop
+from kcli.output.progress import duration_text
 
+_TRANSACTION = 3.0  # seconds
 _MATTER = (
     "acks",
     "batch_size",
@@ -52,7 +56,7 @@ _MATTER = (
 def run(inv: Invocation, asked: ProduceOptions) -> int:
     """Runs the test; returns the exit status."""
     values = _checked(asked)
-    options = inv.client_options(ProducerOptions, unused=UNUSED_BY_LOADS)
+    options = _options(inv, asked)
     if asked.verify and options.acks == "0":
         raise usage(
             "kcli perf produce: --verify with acks=0",
@@ -79,6 +83,7 @@ def run(inv: Invocation, asked: ProduceOptions) -> int:
         run=number,
         processes=asked.processes,
         verified=asked.verify,
+        transaction=_transaction_seconds(asked),
     )
     speed = (
         None if values.file else round(generator_speed(payload) * asked.processes)
@@ -96,6 +101,7 @@ def _measure(
 ) -> int:
     reader = _reader(inv, asked.topic) if asked.verify else None
     flags = {**load_flags(asked, plan.values), "processes": asked.processes}
+    flags["transaction-duration"] = plan.transaction
     about = Run(
         "produce",
         asked.topic,
@@ -108,12 +114,42 @@ def _measure(
         asked,
         about,
         measure_load,
-        [LoadPart(one, options, inv.timeout) for one in plan.divided()],
+        [LoadPart(one, _of_process(options, one), inv.timeout) for one in plan.divided()],
         cluster=cluster,
         total=asked.measured_records,
         left="confirmed, the others unknown",
         judge=partial(_read_back, inv, reader),
     )
+
+
+def _options(inv: Invocation, asked: ProduceOptions) -> ProducerOptions:
+    """Those of the producers; with several processes the transactional id is not theirs yet."""
+    seconds = _transaction_seconds(asked)
+    if seconds is None:
+        return inv.client_options(ProducerOptions, unused=UNUSED_BY_LOADS)
+    name = asked.transactional_id or f"kcli-perf-{secrets.token_hex(6)}"
+    options = inv.client_options(ProducerOptions, transactional_id=name)
+    limit = options.transaction_timeout_ms / 1000
+    if seconds >= limit:
+        raise usage(
+            f"kcli perf produce: --transaction-duration of {duration_text(seconds)}",
+            why=f"coordinators abort transactions after {duration_text(limit)} (transaction.timeout.ms)",
+            do="a shorter one, or -X transaction.timeout.ms=… with more milliseconds",
+        )
+    return options
+
+
+def _transaction_seconds(asked: ProduceOptions) -> float | None:
+    """How long a transaction is open; None: nothing is sent in transactions."""
+    given = asked.transaction_duration
+    return _TRANSACTION if given is None and asked.transactional_id is not None else given
+
+
+def _of_process(options: ProducerOptions, plan: LoadPlan) -> ProducerOptions:
+    """A transactional id is that of one producer."""
+    if plan.transaction is None or plan.processes == 1:
+        return options
+    return replace(options, transactional_id=f"{options.transactional_id}-{plan.number}")
 
 
 def _reader(inv: Invocation, topic: str) -> ReadBack:
@@ -168,4 +204,6 @@ def _plan_text(target: LoadTarget, asked: ProduceOptions, values: Values, option
         values=size,
         by=by,
     )
-    return text + asked.warmup_text
+    seconds = _transaction_seconds(asked)
+    within = "" if seconds is None else f", in transactions of {duration_text(seconds)}"
+    return text + within + asked.warmup_text

@@ -13,6 +13,7 @@ from kcli.commands.shared.options import DURATION, LIKE_A_DURATION, AttachedOpti
         ("kcli quorum describe", "leader, epoch, majority; each replica, and how far it is behind"),
         ("kcli quorum describe -o wide", "directory ids, too"),
         ("kcli quorum describe --watch", "repeat every two seconds"),
+        ("kcli quorum describe -b controller1:9093", "by a controller, where no broker is left"),
         ("kcli quorum describe -o json", "for scripts"),
     ),
 )
@@ -36,6 +37,8 @@ def describe_quorum(inv: Invocation, watch: float | None) -> int:
 
     A quorum is dynamic where voters can be added and removed (kraft.version 1, Kafka 3.9 and later); then they have
     directory ids. Times need Kafka 3.4, endpoints 3.9. With ZooKeeper, and before Kafka 3.3, exit code 7.
+
+    Where no broker is left, -b may name controllers (Kafka 3.7).
     """
     from kcli.commands.quorum._describing import (  # clients are loaded when the command runs
         describe,

@@ -56,6 +56,8 @@ def report_error(error: BaseException, values: GlobalValues | None) -> int:
     if values is not None and values.debug is not None:
         print_traceback(error)
     code, what, why, do = describe(error)
+    for one in getattr(error, "each", ()):
+        print_error(*describe(one), values)
     if values is not None and values.invocation is not None:
         why = values.invocation.with_origin(error, why)
     print_error(code, what, why, do, values)

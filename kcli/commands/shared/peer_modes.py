@@ -139,7 +139,6 @@ WORDS: dict[str, Mode] = {
     "purge": Mode((), "topics trim TOPIC --before latest", _PLAIN),
     "truncate": Mode((), "topics trim TOPIC --before latest", _PLAIN),
     "empty": Mode((), "topics trim TOPIC --before latest", _PLAIN),
-    "export": Mode((), "consume TOPIC -e -o ndjson", _PLAIN),
     "dump": Mode((), "consume TOPIC -e -o ndjson", _PLAIN),
     "backup": Mode((), "consume TOPIC -e -o ndjson", _PLAIN),
     "import": Mode((), "produce TOPIC -i ndjson FILE", _PLAIN),

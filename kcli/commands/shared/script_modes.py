@@ -6,7 +6,7 @@ from kcli.core.positions import SPECIAL_NAMES
 _CLUSTER = {
     "--bootstrap-server=": "-b {}",
     "--bootstrap-servers=": "-b {}",
-    "--bootstrap-controller=": "",
+    "--bootstrap-controller=": "-b {}",
     "--broker-list=": "-b {}",
     "--command-config=": "-F {}",
     "--consumer.config=": "-F {}",
@@ -230,8 +230,8 @@ _PERF = {
     "--group=": "-g {}",
     "--threads=": "--processes {}",
     "--max-messages=": "--num-records {}",
-    "--transactional-id=": NOTHING,
-    "--transaction-duration-ms=": NOTHING,
+    "--transactional-id=": "--transactional-id {}",
+    "--transaction-duration-ms=": "--transaction-duration {}ms",
     "--payload-monotonic": "",
     "--print-metrics": "-o json",
     "--fetch-size=": "-X max.partition.fetch.bytes={}",
@@ -424,7 +424,9 @@ SCRIPTS: dict[str, tuple[Mode, ...]] = {
         }),
     ),
     "kafka-transactions": (
-        Mode(("describe-producers",), "txn describe --topic TOPIC", {**_TXN, "describe-producers": ""}),
+        Mode(("describe-producers",), "topics who -o wide", {
+            **_CLUSTER, "describe-producers": "", "--topic=": "{}", "--partition=": "", "--broker-id=": "",
+        }),
         Mode(("describe",), "txn describe ID", {**_TXN, "describe": ""}),
         Mode(("abort",), "txn abort ID", {**_TXN, "abort": ""}),
         Mode(("forceTerminateTransaction",), "txn abort ID", {**_TXN, "forceTerminateTransaction": ""}),
@@ -479,6 +481,7 @@ SCRIPTS: dict[str, tuple[Mode, ...]] = {
             **_CLUSTER, "list-endpoints": "", "--include-fenced-brokers": "", "--config=": "-F {}",
         }),
         Mode(("api-versions",), "brokers api-versions", {**_CLUSTER, "api-versions": "", "--config=": "-F {}"}),
+        Mode(("--bootstrap-controller",), "quorum describe", {**_CLUSTER, "cluster-id": "", "--config=": "-F {}"}),
         Mode((), "cluster describe", {**_CLUSTER, "cluster-id": "", "--config=": "-F {}"}),
     ),
     "kafka-broker-api-versions": (Mode((), "brokers api-versions", _CLUSTER),),

@@ -63,11 +63,11 @@ def trim_topic(
     The file has the form {"partitions": [{"topic": "orders", "partition": 1, "offset": 1200}]}; the offset -1 is the
     end. The name of each topic has to be typed; if one does not exist, nothing is deleted.
     """
-    from kcli.flows.topics.trim import (
+    from kcli.flows.topics.trim import (  # clients are loaded when the command runs
         TopicTrim,
         TrimScope,
         read_trim_file,
-    )  # clients are loaded when the command runs
+    )
 
     if from_file is not None:
         if name is not None or before is not None or partitions is not None:
@@ -81,7 +81,7 @@ def trim_topic(
         raise usage(
             f"topics trim: missing {'argument TOPIC' if name is None else 'option --before'}",
             why="it is required without --from-file",
-            do=f"as in {_EXAMPLES}; see `kcli topics trim --help`",
+            do=f"name a topic, and --before, as in {_EXAMPLES}",
         )
     check_topic_name(name, "topics trim")
     now = wall_ms()

@@ -9,10 +9,10 @@ import os
 
 from kcli.commands.shared.configuration import has_terminal, leave_no_core
 from kcli.commands.shared.context import Invocation, stdin_is_terminal
-from kcli.commands.shared.params import is_text
 from kcli.commands.shared.usage import usage
 from kcli.core.errors import ConfigError
 from kcli.core.secret import Secret
+from kcli.flows.users.password import checked
 from kcli.output.sanitise import visible
 from kcli.profiles.secret_keys import COMMAND, FILE, SecretSource
 from kcli.profiles.secrets import SecretReader
@@ -74,7 +74,7 @@ def _read(inv: Invocation, source: SecretSource) -> Secret:
     """The password that the file contains or the command prints."""
     leave_no_core()
     reader = SecretReader(os.environ, inv.talk.warn, inv.given_timeout)
-    return _checked(reader.read(source), f"the password in {str(source)[1:-1]}")
+    return checked(reader.read(source), f"the password in {str(source)[1:-1]}")
 
 
 def _check_can_be_typed(inv: Invocation, user: str) -> None:
@@ -91,9 +91,9 @@ def _typed_twice(inv: Invocation, user: str) -> Secret:
         first = _typed(user, "")
         if not first:
             raise _none_typed(user)
-        checked = _checked(first, "the password")
-        if _typed(user, " again") == checked:
-            return checked
+        password = checked(first, "the password")
+        if _typed(user, " again") == password:
+            return password
         if attempt + 1 < _ATTEMPTS:
             inv.talk.note("the two passwords differ; try again")
     raise ConfigError(
@@ -116,17 +116,3 @@ def _none_typed(user: str) -> ConfigError:
     return ConfigError(
         f"there is no password for user {user}", why="none was typed; nothing was done", do="try again"
     )
-
-
-def _checked(password: Secret, what: str) -> Secret:
-    """ConfigError for what no client could authenticate with, or what is hardly meant."""
-    text = password.reveal()
-    if not is_text(text):
-        raise ConfigError(f"{what} is not UTF-8", why="nothing was done", do="check the terminal's locale")
-    if any(sign < " " or sign == "\x7f" for sign in text):
-        raise ConfigError(
-            f"{what} has a control character, such as a line end",
-            why="it is hardly part of the password; nothing was done",
-            do="the password has to be the only line",
-        )
-    return password

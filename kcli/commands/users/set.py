@@ -9,8 +9,9 @@ from kcli.commands.shared.options import CountType
 from kcli.commands.shared.usage import usage
 from kcli.commands.users._password import NewPassword
 from kcli.commands.users._types import NAME, mechanism_option
+from kcli.flows.users import DEFAULT_ITERATIONS, DEFAULT_MECHANISM
 
-_FEWEST, _MOST, _ITERATIONS = 4_096, 16_384, 8_192
+_FEWEST, _MOST = 4_096, 16_384
 _BEFORE_A_PASSWORD = ("--pass", "--pw", "--secret", "--salted", "--cred", "--add-config")
 
 
@@ -60,13 +61,13 @@ def _refused(ctx: click.Context) -> click.UsageError:
     ),
 )
 @click.argument("name", type=NAME, metavar="NAME")
-@mechanism_option("of the credential (default: SCRAM-SHA-512); repeatable")
+@mechanism_option(f"of the credential (default: {DEFAULT_MECHANISM}); repeatable")
 @click.option(
     "--iterations",
     type=CountType(_FEWEST, _MOST),
-    default=_ITERATIONS,
+    default=DEFAULT_ITERATIONS,
     metavar="N",
-    help=f"{_FEWEST} to {_MOST} (default: {_ITERATIONS}); more take longer to guess, and to authenticate",
+    help=f"{_FEWEST} to {_MOST} (default: {DEFAULT_ITERATIONS}); more take longer to guess, and to authenticate",
 )
 @click.option("--password-file", metavar="FILE", help="read the password from a file; - is stdin")
 @click.option("--password-command", metavar="COMMAND", help="read the password from what a command prints")
@@ -95,5 +96,10 @@ def set_user(
     password = NewPassword(inv, name, password_file, password_command)
     return run_change(
         inv,
-        UserSetting(name, mechanisms, iterations, given=password.given, typed=password.typed),
+        UserSetting(
+            name,
+            dict.fromkeys(mechanisms or (DEFAULT_MECHANISM,), iterations),
+            given=password.given,
+            typed=password.typed,
+        ),
     )

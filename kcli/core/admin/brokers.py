@@ -8,8 +8,8 @@ from kcli.core.admin.controller_changes import make_change
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.everywhere import ask_brokers, ask_every_broker
 from kcli.core.connection.plan import Broker, Plan
-from kcli.core.error_codes import BROKER_ID_NOT_REGISTERED, NONE
-from kcli.core.errors import BrokerError, KcliError, too_old
+from kcli.core.error_codes import BROKER_ID_NOT_REGISTERED, MISMATCHED_ENDPOINT_TYPE, NONE
+from kcli.core.errors import BrokerError, KcliError, UnsupportedError, too_old
 from kcli.core.permissions import on_cluster
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
@@ -99,6 +99,12 @@ def describe_cluster(
 
     def check(responses: list[Any]) -> ClusterDescription:
         response: DescribeClusterResponse | MetadataResponse = responses[0].value
+        if response.error_code == MISMATCHED_ENDPOINT_TYPE:
+            raise UnsupportedError(
+                "describing the cluster failed",
+                why="a controller was asked, and only brokers list the brokers",
+                do="name a broker: -b HOST:PORT",
+            )
         if response.error_code != NONE:
             message = getattr(response, "error_message", None)
             raise BrokerError(

@@ -10,7 +10,7 @@ from kcli.core.cluster.fanout import Ask, Items, Part, Read, fan_out, verdict
 from kcli.core.cluster.metadata import unknown_topic
 from kcli.core.cluster.routes import ToBroker
 from kcli.core.connection.plan import Broker
-from kcli.core.error_codes import NONE, UNKNOWN_TOPIC_OR_PARTITION
+from kcli.core.error_codes import INVALID_CONFIG, INVALID_REQUEST, NONE, UNKNOWN_TOPIC_OR_PARTITION
 from kcli.core.errors import BrokerError, ConfigError, KcliError, UnsupportedError
 from kcli.core.permissions import Permission, on_cluster, on_group, on_topic
 from kcli.core.protocol.messages.describe_configs import (
@@ -22,6 +22,7 @@ from kcli.core.protocol.messages.describe_configs import (
 from kcli.core.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
+    AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
@@ -244,7 +245,7 @@ def alter_configs(
             if resource := known.get((row.resource_type, row.resource_name)):
                 what = f"changing the configuration of {resource}"
                 needs = _needs(resource, "ALTER_CONFIGS")
-                yield resource, verdict(row.error_code, what, row.error_message, needs), None
+                yield resource, verdict(_code(row), what, row.error_message, needs), None
 
     return _of_each(cluster, changes, ask, read, deadline, "changing the configuration of")
 
@@ -278,6 +279,14 @@ def _too_old(kind: ConfigKind, error: UnsupportedError) -> UnsupportedError:
         why = "brokers list what has a configuration since Kafka 4.1"
         do = "use newer brokers, or name the groups: `kcli configs describe groups NAME`"
     return UnsupportedError(error.what, why=f"{error.why}; {why}", do=do)
+
+
+def _code(row: AlterConfigsResourceResponse) -> int:
+    """Brokers before 3.3 report a value that they reject as an invalid request, and say so in the message."""
+    rejected = row.error_code == INVALID_REQUEST and (row.error_message or "").startswith(
+        "Invalid config value"
+    )
+    return INVALID_CONFIG if rejected else row.error_code
 
 
 def _needs(resource: ConfigResource, operation: str) -> list[Permission]:

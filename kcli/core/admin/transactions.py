@@ -16,7 +16,8 @@ from kcli.core.protocol.messages import describe_transactions as described
 from kcli.core.protocol.messages import list_transactions as listed
 from kcli.core.types import TopicPartition, by_topic
 
-_COORDINATORS = "__transaction_state"
+COORDINATORS = "__transaction_state"
+"""The topic whose partitions' leaders are the coordinators of transactional ids."""
 _FIRST_WITH_DURATION = 1
 _FIRST_WITH_PATTERN = 2
 
@@ -121,7 +122,7 @@ def list_transactions(
         read,
         deadline,
         "listing the transactions of broker",
-        topic=_COORDINATORS,
+        topic=COORDINATORS,
         of_what="transactional ids",
     )
     found = responses.found

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from kcli.core.addresses import broker_addresses
-from kcli.core.cluster.brokers import CONTROL, Brokers, is_final
+from kcli.core.cluster.brokers import CONTROL, FORWARDED, Brokers, is_final
 from kcli.core.cluster.hosts import host_check, sasl_required
 from kcli.core.cluster.metadata import CHECK_NAME, ClusterView, apply_metadata, topic_error
 from kcli.core.cluster.metadata_refresh import STALE, MetadataRefresh
@@ -58,13 +58,16 @@ CONTROLLER = -2
 TOPIC_PATIENCE = 5.0
 """Seconds for which a topic may be missing from metadata: it may be about to be created, or come back."""
 _FIRST_BOOTSTRAP_ID = -10
+_DESCRIBE_CLUSTER = 60
+"""The API by which controllers name themselves; see ``controllers.py``."""
 _REFUSED_PATIENCE = 3.0  # seconds to keep trying to connect while every bootstrap address refuses connections
 
 
 class Cluster:
     """``Cluster(ClientOptions(bootstrap_servers="host:9092"))``; use as a context manager, or ``close``.
 
-    ``silence`` is set while reads share a deadline (``Admin.within``).
+    ``silence`` is set while reads share a deadline (``Admin.within``). ``of_controllers``: the bootstrap addresses are
+    those of controllers, and so are all nodes.
     """
 
     def __init__(self, options: ClientOptions, *, hooks: Hooks = NO_HOOKS, loop: Loop | None = None) -> None:
@@ -83,6 +86,7 @@ class Cluster:
         self._refresh_timer: Timer | None = None
         self.last_error: KcliError | None = None  # of the last metadata request that failed
         self.silence: Silence | None = None
+        self.of_controllers = False
         self._closed = False
 
     def __enter__(self) -> Cluster:
@@ -110,8 +114,9 @@ class Cluster:
         if self._closed:
             future.set_error(ClosedError("the client is closed"))
             return future
-        # A pinned cluster (cluster.id): nothing but Metadata goes to a broker before it has named its cluster.
-        if self.options.cluster_id and not self.view.version and not isinstance(request, MetadataRequest):
+        # A pinned cluster (cluster.id): nothing else goes to a node before it has named its cluster.
+        names_cluster = getattr(request, "api_key", None) in (MetadataRequest.api_key, _DESCRIBE_CLUSTER)
+        if self.options.cluster_id and not self.view.version and not names_cluster:
             self.request_refresh()
             future.set_error(ConnectError("not connected yet", why="cluster.id has to be checked first"))
             return future
@@ -140,12 +145,16 @@ class Cluster:
 
     def node(self, node_id: int, purpose: str = CONTROL) -> Node:
         """The broker that ``node_id``, ANY or CONTROLLER refers to; ConnectError for an unknown broker."""
+        to_active = node_id == CONTROLLER
         if node_id == ANY:
-            return self._any_node(purpose)
-        wanted = self.view.controller if node_id == CONTROLLER else node_id
+            # Brokers forward such a request; controllers that are not active refuse it.
+            to_active = self.of_controllers and purpose == FORWARDED
+            if not to_active:
+                return self._any_node(purpose)
+        wanted = self.view.controller if to_active else node_id
         node = self.view.nodes.get(wanted)
         if node is None:
-            if node_id == CONTROLLER:
+            if to_active:
                 return self._any_node(purpose)
             raise ConnectError(f"broker {wanted} is not known", why="no metadata response has listed it")
         return node
@@ -345,13 +354,19 @@ class Cluster:
         """Sends a metadata request for ``topics`` unless one is in flight."""
         if self._refreshing is not None:
             return
-        names = sorted(topics)
-        request = MetadataRequest(
+        self._refreshing = Future(self.loop.wait)
+        self._ask(sorted(topics), self._refreshing)
+
+    def _ask(self, names: list[str], done: Future[ClusterView]) -> None:
+        request: Request = MetadataRequest(
             topics=None if self.all_known else [MetadataRequestTopic(name=name) for name in names],
             allow_auto_topic_creation=self.options.allow_auto_create_topics,
         )
-        done: Future[ClusterView] = Future(self.loop.wait)
-        self._refreshing = done
+        if self.of_controllers and not names and not self.all_known:
+            # Only where a controller was met.
+            from kcli.core.cluster.controllers import controllers_request
+
+            request = controllers_request()
         timeout = None
         if not self.view.version:
             # A first address that drops packets must leave time for the others.
@@ -359,19 +374,41 @@ class Cluster:
         response = self.send(request, timeout=timeout)
         response.on_done(lambda future: self._refreshed(future, names, done))
 
+    def _met_controller(self) -> bool:
+        """Whether a node that was contacted is a controller."""
+        return any(
+            MetadataRequest.api_key not in offer.apis and _DESCRIBE_CLUSTER in offer.apis
+            for _, offer in self.offers()
+        )
+
     def _refreshed(self, response: Future[Any], names: list[str], done: Future[ClusterView]) -> None:
         now = self.loop.now()
-        self._refreshing = None
         self.brokers.close_idle(now)
         failure = response.error
-        if failure is None and response.value.error_code:
-            # e.g. REBOOTSTRAP_REQUIRED (KIP-1102): the known metadata is of no use any more
-            failure = BrokerError(response.value.error_code, "requesting metadata")
-            # KIP-1102: counts as if every known broker had failed, so that the bootstrap addresses are next
-            # (`_any_node`).
-            self._refresh.failures += len(self.view.nodes)
+        answer: Any = None if failure is not None else response.value
+        lacks_it = isinstance(failure, UnsupportedError) and not (names or self.all_known)
+        if lacks_it and not self.of_controllers and self._met_controller():
+            self.of_controllers = True
+            self._ask(names, done)
+            return
+        self._refreshing = None
+        if isinstance(answer, MetadataResponse):
+            if answer.error_code:
+                # e.g. REBOOTSTRAP_REQUIRED (KIP-1102): the known metadata is of no use any more
+                failure = BrokerError(answer.error_code, "requesting metadata")
+                # KIP-1102: counts as if every known broker had failed, so that the bootstrap addresses are next
+                # (`_any_node`).
+                self._refresh.failures += len(self.view.nodes)
+        elif answer is not None:
+            # Only where a controller was met.
+            from kcli.core.cluster.controllers import as_metadata
+
+            try:
+                answer = as_metadata(answer)
+            except BrokerError as error:
+                failure = error
         if failure is None:
-            failure = _wrong_cluster(self.options.cluster_id, response.value)
+            failure = _wrong_cluster(self.options.cluster_id, answer)
         if isinstance(failure, KcliError):
             self.last_error = failure
             self._refresh.failed(now)
@@ -379,9 +416,9 @@ class Cluster:
             self.maybe_refresh(now)
             return
         if self.all_known:
-            self.view = apply_metadata(self.view, response.value, None, keep=names)
+            self.view = apply_metadata(self.view, answer, None, keep=names)
         else:
-            self.view = apply_metadata(self.view, response.value, names)
+            self.view = apply_metadata(self.view, answer, names)
         for address in self._bootstrap:
             for node in self.view.nodes.values():
                 if (node.host, node.port) == (address.host, address.port):

@@ -149,8 +149,11 @@ def ask_brokers(
 
 
 def _present(cluster: Cluster, deadline: float, topic: str | None) -> list[int]:
-    """The brokers that metadata lists at this moment."""
+    """The brokers that metadata lists at this moment; controllers where one was contacted."""
     asked = [] if topic is None else [topic]
+    if cluster.of_controllers and not asked:
+        cluster.wait_refreshed(deadline)
+        return sorted(cluster.view.nodes)
     request = MetadataRequest(
         topics=[MetadataRequestTopic(name=name) for name in asked], allow_auto_topic_creation=not asked
     )

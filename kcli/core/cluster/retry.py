@@ -19,6 +19,7 @@ from kcli.core.errors import (
     BrokerError,
     ConnectError,
     KcliError,
+    NotConnectedError,
     OutcomeUnknownError,
     ProtocolError,
     TimedOutError,
@@ -72,6 +73,8 @@ def late_error(what: str, cause: KcliError) -> KcliError:
     kind: type[KcliError] = TimedOutError
     if isinstance(cause, OutcomeUnknownError):
         kind = OutcomeUnknownError
+    elif isinstance(cause, ConnectError):
+        kind = NotConnectedError
     elif type(cause) in (ProtocolError, AuthError):
         kind = type(cause)
     return kind(what, why=str(cause), do=cause.do)

@@ -20,6 +20,8 @@ Decode = Callable[..., tuple[Any, int]]
 """As ``compiler.decode``."""
 
 API_VERSIONS = 18
+_METADATA, _VOTE = 3, 52
+"""Of every broker, and of every controller."""
 
 _HEADER = struct.Struct(">ihhi")
 """Size, API, version, correlation id."""
@@ -113,8 +115,13 @@ def choose_version(
     ours = request.versions
     theirs = offered.get(request.api_key)
     if theirs is None:
+        is_controller = _METADATA not in offered and _VOTE in offered
         raise UnsupportedError(
-            f"{where} does not offer {request.api_name}", why="the broker is too old, or it is switched off"
+            f"{where} does not offer {request.api_name}",
+            why="it is a controller, and only brokers do"
+            if is_controller
+            else "the broker is too old, or it is switched off",
+            do="name a broker: -b HOST:PORT" if is_controller else "",
         )
     version = min(ours[1], theirs[1], highest)
     if version < ours[0] or version < theirs[0]:

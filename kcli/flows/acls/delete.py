@@ -127,21 +127,18 @@ class AclDeletion(AclChange):
             yield f"ACL {binding} was created meanwhile; it was not in the plan and was not deleted"
 
 
-class AclRetraction(AclDeletion):
-    """``kcli undo`` of ``acls create``: deletes the ACLs that it created."""
+class ExactAclDeletion(AclDeletion):
+    """Exactly these ACLs."""
 
-    printed_by = "undo"
     nothing = "nothing is to be deleted: none of the ACLs is there any more"
 
-    def __init__(self, journal: Journal) -> None:
-        self.made = journal
-        self._created = [entry.binding for entry in journal.entries if isinstance(entry, CreatedAclEntry)]
-        principals = tuple(dict.fromkeys(one.principal for one in self._created))
+    def __init__(self, bindings: Sequence[AclBinding]) -> None:
+        self._bindings = bindings
+        principals = tuple(dict.fromkeys(one.principal for one in bindings))
         super().__init__(Selection(principals, (), (), (), None, None))
 
     def decide(self, admin: Admin) -> list[AclItem]:
-        """Those that are gone are as they should be; ConfigError on another cluster."""
-        self.made.check_cluster(admin.cluster_id())
+        """Those that are gone are as they should be."""
         there = self.found(admin)
         self._cluster = admin.cluster_id()
         denied = denied_on_cluster(admin, "ALTER", "deleting ACLs") if there else None
@@ -150,12 +147,27 @@ class AclRetraction(AclDeletion):
             Item(one, None, outcome, denied)
             if one in there
             else Item(one, None, Outcome.UNCHANGED, note="deleted already")
-            for one in self._created
+            for one in self._bindings
         ]
 
     def found(self, admin: Admin) -> list[AclBinding]:
-        """Those of the journal that are there."""
-        return in_order(existing(admin, self._created))
+        """Those of them that are there."""
+        return in_order(existing(admin, self._bindings))
+
+
+class AclRetraction(ExactAclDeletion):
+    """``kcli undo`` of ``acls create``: deletes the ACLs that it created."""
+
+    printed_by = "undo"
+
+    def __init__(self, journal: Journal) -> None:
+        super().__init__([entry.binding for entry in journal.entries if isinstance(entry, CreatedAclEntry)])
+        self.made = journal
+
+    def decide(self, admin: Admin) -> list[AclItem]:
+        """As when they are deleted; ConfigError on another cluster."""
+        self.made.check_cluster(admin.cluster_id())
+        return super().decide(admin)
 
 
 def _common(planned: Sequence[AclBinding]) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from kcli.account.change import Item
 from kcli.account.outcomes import Outcome
@@ -110,28 +110,39 @@ class ConfigAlter(ConfigAlteration):
         """The values before the change, of kinds that are kept."""
         if not self._unset_all and not all(item.key.resource.kind in _KEPT for item in todo):
             return None
-        return Draft(self.printed_by, [_entry(item.facts) for item in todo])
+        return Draft(self.printed_by, [key_entry(item.facts) for item in todo])
 
 
-class ConfigRestore(ConfigAlter):
-    """``kcli undo`` of it: the values before the change. A key that was changed since is refused."""
+class ConfigAlterOfEach(ConfigAlter):
+    """Changes of its own for each resource, which are of files."""
 
-    def __init__(self, journal: Journal) -> None:
-        self.made = journal
-        self._entries: dict[tuple[ConfigResource, str], ConfigKeyEntry] = {}
-        for entry in journal.entries:
-            if isinstance(entry, ConfigKeyEntry):
-                self._entries[entry.resource, entry.key] = entry
-        changes = [_restoring(entry) for entry in self._entries.values()]
-        super().__init__(list(dict.fromkeys(one for one, _ in self._entries)), changes, named=False)
+    from_line = False
+
+    def __init__(self, wanted: Mapping[ConfigResource, Sequence[ConfigChange]]) -> None:
+        self.wanted = wanted
+        super().__init__(list(wanted), [one for changes in wanted.values() for one in changes], named=False)
 
     def changes_of(
         self,
         resource: ConfigResource,
         entries: Sequence[ConfigEntry] | None,  # noqa: ARG002
     ) -> Sequence[ConfigChange]:
-        """Those of its keys."""
-        return [_restoring(entry) for (one, _), entry in self._entries.items() if one == resource]
+        """Those of the resource."""
+        return self.wanted[resource]
+
+
+class ConfigRestore(ConfigAlterOfEach):
+    """``kcli undo`` of it: the values before the change. A key that was changed since is refused."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.made = journal
+        self._entries: dict[tuple[ConfigResource, str], ConfigKeyEntry] = {}
+        wanted: dict[ConfigResource, list[ConfigChange]] = {}
+        for entry in journal.entries:
+            if isinstance(entry, ConfigKeyEntry):
+                self._entries[entry.resource, entry.key] = entry
+                wanted.setdefault(entry.resource, []).append(_restoring(entry))
+        super().__init__(wanted)
 
     def decide(self, admin: Admin) -> list[AlterItem]:
         """As when they are altered; ConfigError on another cluster."""
@@ -155,7 +166,8 @@ class ConfigRestore(ConfigAlter):
         return item._replace(outcome=Outcome.REFUSED, error=error)
 
 
-def _entry(change: PlannedChange) -> ConfigKeyEntry:
+def key_entry(change: PlannedChange) -> ConfigKeyEntry:
+    """What a journal keeps of a change of a key."""
     resource = change.resource
     old = change.old if change.old_source == resource.own_source else None
     new = change.new if change.new_source == resource.own_source else None

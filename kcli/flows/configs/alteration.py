@@ -75,6 +75,8 @@ class ConfigAlteration(Change[AlteredKey, Any]):
     item_meaning = "A change."
     plan_keys = report_keys = (Column("sensitive", values="boolean?"),)
     named_by = "name"
+    from_line = True
+    """Whether the values are from the command line, which others can see."""
 
     def __init__(
         self, resources: Sequence[ConfigResource], changes: Sequence[ConfigChange], *, named: bool
@@ -236,7 +238,7 @@ class ConfigAlteration(Change[AlteredKey, Any]):
         """What no broker has checked, and secrets, which are in command lines."""
         if self._unchecked:
             yield self._unchecked
-        rows = [item.facts for item in plan if isinstance(item.facts, PlannedChange)]
+        rows = [item.facts for item in plan if self.from_line and isinstance(item.facts, PlannedChange)]
         for key in sorted({row.change.name for row in rows if row.sensitive and row.change.value}):
             yield f"the value of {key} may be a secret: other users of this machine can see command lines"
 

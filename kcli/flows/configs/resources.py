@@ -24,7 +24,8 @@ OF_A_BROKER = (ConfigKind.BROKER, ConfigKind.BROKER_LOGGER)
 """Kinds whose names are ids of brokers."""
 ALL_BROKERS = "default"
 """How users name the default of all brokers."""
-_NO_SUCH_KIND = (35, 42)  # UNSUPPORTED_VERSION, INVALID_REQUEST
+NO_SUCH_KIND = (35, 42)
+"""UNSUPPORTED_VERSION and INVALID_REQUEST, by which brokers refuse a kind that they do not know."""
 _SINCE = {
     ConfigKind.GROUP: (
         (4, 0),
@@ -84,7 +85,7 @@ def explained(admin: Admin, resource: ConfigResource, error: KcliError) -> KcliE
                 f"describe brokers {ALL_BROKERS}` shows the default of all brokers",
             )
         error.do = error.do or "`kcli cluster describe` lists the brokers"
-    if isinstance(error, BrokerError) and error.code in _NO_SUCH_KIND and resource.kind in _SINCE:
+    if isinstance(error, BrokerError) and error.code in NO_SUCH_KIND and resource.kind in _SINCE:
         return _too_old(admin, resource, error)
     return error
 

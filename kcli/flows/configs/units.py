@@ -31,6 +31,7 @@ _GREATEST = re.compile(
     r"|(?:log\.)?message\.timestamp\.(?:before|after|difference)\.max\.ms"
 )
 _AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([^0-9\s.][^0-9\s.]*)")
+_WITH_EXPONENT = re.compile(r"[+-]?[0-9][0-9.]*[eE][+-]?[0-9]+")
 _WITH_UNIT = re.compile(r"[+-]?[0-9][0-9.]*\s*[^0-9\s._].*", re.DOTALL)
 
 _TIME_UNITS = "w, d, h, m (minutes), s and ms, as in 7d or 1h30m"
@@ -61,6 +62,10 @@ def number_of(key: str, text: str) -> str:
         _never(key, text)
         raise ValueError(f"{text!r} is no number; no limit is {_NEVER_WORD!r}")
     if unit is None or not _WITH_UNIT.fullmatch(word):
+        return text
+    if unit.per_second and _WITH_EXPONENT.fullmatch(
+        word
+    ):  # rates may be fractions, as the default of the cleaner's is
         return text
     if unit.is_time:
         return _whole(key, word, _milliseconds(key, word), unit)

@@ -84,7 +84,6 @@ _OTHER_WORDS = {
 _IN_SECONDS = range(10**9, 10**10)
 """Times that are more likely seconds of these years than milliseconds of January 1970."""
 _VALUE = "a field, a number, or text in single quotes"
-_ALWAYS = "this is true for every record"
 _SEVERAL = "two comparisons are joined by and: value.a > 1 and value.a < 9; not negates one: not value.a == 1"
 _ELEMENTS = "those that match are value.items[?price > 5], and one element is value.items[0]"
 _EACH = "each condition is a comparison of its own: value.a == 1 or value.a == 2; or value.a in (1, 2)"
@@ -98,11 +97,24 @@ class Parsed(NamedTuple):
     notes: tuple[str, ...]
 
 
-def parse(text: str, types: Mapping[str, str | None], instant: Callable[[str], int]) -> Parsed:
+class Root(NamedTuple):
+    """What an expression is about. ``field``: the one whose members people look for; ``holder``: what it is."""
+
+    noun: str
+    field: str
+    holder: str
+
+
+RECORD = Root("record", "value", "a JSON value")
+
+
+def parse(
+    text: str, types: Mapping[str, str | None], instant: Callable[[str], int], root: Root = RECORD
+) -> Parsed:
     """``types`` are the fields of a record, with NUMBER or TEXT for those that have no other type. Raises WhereError, and
     RecursionError for deep nesting. ``instant`` raises ValueError for what is no time.
     """
-    parser = _Parser(text, types, instant)
+    parser = _Parser(text, types, instant, root)
     tree = parser.whole()
     return Parsed(tree, tuple(parser.notes))
 
@@ -110,8 +122,11 @@ def parse(text: str, types: Mapping[str, str | None], instant: Callable[[str], i
 class _Parser:
     """Top-down operator precedence; a method for each construct. ``_at`` is the current token."""
 
-    def __init__(self, text: str, types: Mapping[str, str | None], instant: Callable[[str], int]) -> None:
+    def __init__(
+        self, text: str, types: Mapping[str, str | None], instant: Callable[[str], int], root: Root
+    ) -> None:
         self._text = text
+        self._root = root
         self._types = types
         self._instant = instant
         self._tokens = tokens(text)
@@ -258,9 +273,10 @@ class _Parser:
         fields = ", ".join(self._types)
         return WhereError(
             token.start + 1,
-            f"a record has no field {token.text}; it has {fields}",
+            f"a {self._root.noun} has no field {token.text}; it has {fields}",
             _OTHER_WORDS.get(token.text.lower())
-            or f"a member of a JSON value is value.{token.text}, text is '{token.text.strip(chr(34))}'",
+            or f"a member of {self._root.holder} is {self._root.field}.{token.text}, "
+            f"text is '{token.text.strip(chr(34))}'",
         )
 
     def _operation(self, left: Node, start: int) -> Node:
@@ -539,9 +555,10 @@ class _Parser:
             if node["type"] in ("or_expression", "and_expression", "not_expression"):
                 left += reversed(node["children"])
             elif (at := _start_of_literals(node)) is not None:
+                always = f"this is true for every {self._root.noun}"
                 if self._text[at] != "'":
-                    raise WhereError(at + 1, f"expected a condition: {_ALWAYS}", self._of_quoted(at) or _EACH)
-                self._note(at, f"{_ALWAYS}; {_EACH}")
+                    raise WhereError(at + 1, f"expected a condition: {always}", self._of_quoted(at) or _EACH)
+                self._note(at, f"{always}; {_EACH}")
 
     def _refuse_literals(self, *operands: Node) -> None:
         """Refuses text in double quotes where nothing else is of a record."""

@@ -11,8 +11,8 @@ from typing import Any
 from kcli.core.admin.admin import Admin
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError
-from kcli.core.producer.partitioner import java_hash
 from kcli.core.types import GroupPartition, Record, TopicPartition
+from kcli.flows.cluster_state import coordinator_partition
 from kcli.flows.groups.bounded_reads import Budget, known_bounds, read_backwards
 from kcli.serde.errors import DecodeError
 from kcli.serde.internal.serde import InternalTopicSerde
@@ -73,7 +73,7 @@ def commit_times(
 
 def offsets_partition(group: str, partitions: int) -> TopicPartition:
     """The partition in which a group's coordinator stores its commits."""
-    return TopicPartition(TOPIC, java_hash(group.encode()) % partitions)
+    return TopicPartition(TOPIC, coordinator_partition(group, partitions))
 
 
 def commit_key(commit: GroupPartition) -> bytes:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from kcli.flows.inputs.item import BadLine
 from kcli.serde.errors import EncodeError
 from kcli.serde.json_text import NotJsonError, parse_json
-from kcli.serde.names import NAMES, PLAIN, SerdeSpec, SerdeSpecs
+from kcli.serde.names import NAMES, ONLY_READ, PLAIN, SerdeSpec, SerdeSpecs
 from kcli.serde.opening import open_serdes
 from kcli.serde.serde import Serde, SerdeContext
 
@@ -30,6 +30,8 @@ def plain_serde(part: str, encoding: str) -> Serde:
     """The serde that an input names; raises BadLine if it needs ``-s``, or does not exist."""
     if encoding not in PLAIN:
         hint = f"give -s {part}={encoding}" if encoding in NAMES else "no serde has this name"
+        if encoding in ONLY_READ:
+            hint = f"give -s {part}=SERDE, as {encoding} is only read"
         raise BadLine(f"the {part} is encoded as {encoding!r}: {hint}")
     serde = open_serdes(SerdeSpecs(value=SerdeSpec(encoding)), writing=True).value
     assert serde is not None

@@ -40,6 +40,8 @@ def measure_load(part: LoadPart, context: RunContext) -> Measurement:
         producer = Producer(part.options, hooks=context.hooks, on_delivery=deliveries.add)
         stack.callback(producer.close, timeout=0.0)
         producer.connect([part.plan.topic], part.timeout)
+        if part.plan.transaction is not None:
+            producer.init_transactions(part.timeout)
         load = Load(part.plan, payload, producer, deliveries)
         load.start(context.begin())
         _watch(load, context)
@@ -61,6 +63,8 @@ class Load:
         self._schedule: Schedule | None = None
         self._until = float("inf")
         self._free_since = 0.0
+        self._commit_at: float | None = None
+        """When the open transaction is due; None without one."""
         self._lateness = Histogram()
         self._cpu = 0.0
         self._stopping = False
@@ -100,7 +104,9 @@ class Load:
         try:
             self._cpu = time.process_time()
             while count := self._next_count():
+                self._renew_transaction()
                 self._hand_over(count)
+            self._commit()
         except BaseException as defect:  # noqa: BLE001 - raised in the thread of the test
             self._defect = defect
 
@@ -122,6 +128,23 @@ class Load:
                 return min(most, due)
             time.sleep(min(_LOOK, self._schedule.pause(self.sent, now)))
         return 0
+
+    def _renew_transaction(self) -> None:
+        """Commits a transaction that has been open for its time, and begins the next one."""
+        seconds = self._plan.transaction
+        if seconds is None or (self._commit_at is not None and time.monotonic() < self._commit_at):
+            return
+        self._commit()
+        self._producer.begin_transaction()
+        self._commit_at = time.monotonic() + seconds
+
+    def _commit(self) -> None:
+        """Commits what is open, after everything that was sent has been confirmed."""
+        if self._commit_at is None:
+            return
+        self._commit_at = None
+        self._producer.commit_transaction(stop=lambda: self._stopping, grace=_STOP_PATIENCE)
+        self._free_since = time.monotonic()  # no record could be handed over meanwhile
 
     def _hand_over(self, count: int) -> None:
         plan, schedule, payload = self._plan, self._schedule, self._payload

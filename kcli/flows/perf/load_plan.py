@@ -17,7 +17,7 @@ class LoadPlan:
 
     ``rate`` is that of all ``processes`` together, records a second; None: no limit. ``number``: of this producer, also
     the seed of its values. With ``run`` they are marked, and with ``verified`` the numbers of those that are confirmed
-    are kept.
+    are kept. ``transaction``: seconds that a transaction is open; None: nothing is sent in transactions.
     """
 
     topic: str
@@ -30,6 +30,7 @@ class LoadPlan:
     number: int = 0
     processes: int = 1
     verified: bool = False
+    transaction: float | None = None
 
     def divided(self) -> list[LoadPlan]:
         """A plan for each of the processes: records and warm-up in equal shares."""

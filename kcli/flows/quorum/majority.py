@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.flows.quorum.standings import FOLLOWING, LEADER, standings
@@ -33,6 +34,10 @@ class Majority(NamedTuple):
     def without(self, node: int) -> Majority:
         """After one was removed."""
         return Majority(self.voters - {node}, self.caught_up - {node})
+
+    def if_stopped(self, nodes: Collection[int]) -> Majority:
+        """While these do not run; they stay voters."""
+        return Majority(self.voters, self.caught_up.difference(nodes))
 
 
 def majority_of(quorum: QuorumDescription) -> Majority:

@@ -44,7 +44,7 @@ class ReassignmentRun(ReplicaMoves):
         if self._same_factor:
             refused = {move.tp: FactorChangeError(move) for move in moves if move.changes_factor} | refused
         todo = [move for move in moves if move.needed and move.tp not in refused]
-        self._warnings = [*found.unknown_sizes(), *_few_replicas(admin, todo)]
+        self._warnings = [*found.unknown_sizes(), *few_replicas(admin, todo)]
         refused |= self.denied(admin, found, todo)
         self._shown = self._shown or {move.tp: move for move in moves}
         return [self._item(move, refused) for move in moves]
@@ -80,7 +80,7 @@ class ReassignmentRun(ReplicaMoves):
             yield f"go back with: kcli reassign run {quote(str(self.journal_path))}"
 
 
-def _few_replicas(admin: Admin, todo: Sequence[Move]) -> Iterator[str]:
+def few_replicas(admin: Admin, todo: Sequence[Move]) -> Iterator[str]:
     """Fewer replicas than min.insync.replicas: producers with acks=all fail."""
     fewest: dict[str, int] = {}
     for move in todo:

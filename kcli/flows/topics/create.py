@@ -177,6 +177,10 @@ class TopicCreation(Change[str, NewTopic]):
         like = f" like {visible_line(self.like)}" if self.like is not None else ""
         return "\n".join([f"Create topics{like}:", *lines]) if lines else ""
 
+    def settings(self, item: NewItem) -> str:
+        """``6 partitions of 3 replicas, retention.ms=604800000 (7 d)``."""
+        return _settings(item.facts, self.specs[item.key])
+
     def questions(self, plan: Sequence[NewItem]) -> list[Question]:
         """By its name, whether a topic with very many partitions is to be created. Others are without a question."""
         if self._danger is None:
@@ -259,7 +263,7 @@ class TopicCreation(Change[str, NewTopic]):
         """What it has in common with the topic that it is like: people have seen no plan."""
         if self.like is None:
             return ""
-        return f" like {self.like}: {_settings(item.facts, self.specs[item.key])}"
+        return f" like {self.like}: {self.settings(item)}"
 
 
 def _like(like: Model, specs: Mapping[str, TopicSpec]) -> dict[str, TopicSpec]:

@@ -79,7 +79,7 @@ class TrimScope(NamedTuple):
 
 _FILE = PartitionsFile(
     "file of offsets",
-    'see `kcli help topics trim`: {"partitions": [{"topic": "orders", "partition": 1, "offset": 1200}]}',
+    'it has the form {"partitions": [{"topic": "orders", "partition": 1, "offset": 1200}]}',
 )
 
 

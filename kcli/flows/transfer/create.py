@@ -12,8 +12,9 @@ from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError
 from kcli.flows.groups.description import SHARE, STREAMS
 from kcli.flows.rewind.change import OffsetsChange
+from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, Remedies, RewindPlan, remedy_for_members
-from kcli.flows.rewind.requests import group_target
+from kcli.flows.rewind.requests import group_target, request_of_undo
 from kcli.flows.rewind.scope import Scope, parse_topics
 from kcli.flows.rewind.spans import time_disorders, time_spans
 from kcli.flows.rewind.survey import RewindRequest, survey
@@ -65,6 +66,16 @@ def group_creation(
 def group_copy(source: str, name: str, where: Where, *, again: bool, dry: bool) -> OffsetsChange:
     """The group ``name`` gets the offsets of ``source``."""
     return OffsetsChange(partial(_copied, source, name), where, again=again, dry=dry)
+
+
+def offsets_undo(group: str, journal_id: str, where: Where, *, dry: bool) -> OffsetsChange:
+    """The group gets the offsets before a rewind, or an import, of this id."""
+
+    def planned(admin: Admin) -> RewindPlan:
+        journals = Journals(admin.cluster_id())
+        return _planned(request_of_undo(journals, [group], journal_id, Scope()), admin)
+
+    return OffsetsChange(planned, where, again=False, dry=dry)
 
 
 def _copied(source: str, name: str, admin: Admin) -> RewindPlan:

@@ -57,13 +57,16 @@ class CredentialChange(Change[ScramCredential, Credential]):
         self.before = credentials_of(admin, self.name)
         self.own_mechanism = own_mechanism(admin, self.name)
 
-    def lines(self, title: str, plan: Sequence[CredentialItem], changed: str) -> str:
-        """The plan: a line for each mechanism. ``changed`` is that of a changed one, with ``{}`` for what it has."""
-        chosen = {item.key.mechanism for item in plan}
+    def lines(self, title: str, plan: Sequence[CredentialItem]) -> str:
+        """The plan: a line for each mechanism."""
+        chosen = {item.key.mechanism: item.facts.new for item in plan}
         lines = [title]
         for mechanism in in_order({*self.before, *chosen}):
-            old = f"{self.before[mechanism]} iterations" if mechanism in self.before else "not set"
-            line = changed.format(old) if mechanism in chosen else f"{old}, stays"
+            line = f"{self.before[mechanism]} iterations" if mechanism in self.before else "not set"
+            if mechanism not in chosen:
+                line += ", stays"
+            elif (new := chosen[mechanism]) is not None:
+                line += f" → {new} iterations, new password"
             lines.append(f"  {mechanism_name(mechanism)}: {line}")
         return "\n".join(lines)
 

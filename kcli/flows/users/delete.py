@@ -81,7 +81,7 @@ class UserDeletion(CredentialChange):
         if plan[0].outcome is Outcome.REFUSED:
             return ""
         count = counted(len(plan), "SCRAM credential")
-        return self.lines(f"Delete {count} of user {visible_line(self.name)}:", plan, "{}")
+        return self.lines(f"Delete {count} of user {visible_line(self.name)}:", plan)
 
     def questions(self, plan: Sequence[CredentialItem]) -> list[Question]:
         """The user's name has to be typed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kcli.account.change import Found, Item, Question
@@ -40,8 +40,8 @@ class NotSetError(KcliError):
 
 
 class UserSetting(CredentialChange):
-    """The credentials of these mechanisms. ``given`` returns the password that options name, None without one, and is
-    called before the first contact; then ``typed`` returns it after the question.
+    """The credentials of these mechanisms, with so many iterations. ``given`` returns the password that options name,
+    None without one, and is called before the first contact; then ``typed`` returns it after the question.
     """
 
     kind = "UserSet"
@@ -61,14 +61,13 @@ class UserSetting(CredentialChange):
     def __init__(
         self,
         name: str,
-        mechanisms: Sequence[str],
-        iterations: int,
+        mechanisms: Mapping[str, int],
         *,
         given: Callable[[], Secret | None],
         typed: Callable[[], Secret],
     ) -> None:
-        super().__init__(name, mechanisms or [mechanism_name(ScramMechanism.SCRAM_SHA_512)])
-        self.iterations = iterations
+        super().__init__(name, mechanisms)
+        self.iterations = {one: mechanisms[mechanism_name(one)] for one in self.mechanisms}
         self._given, self._typed = given, typed
         self._password: Secret | None = None
 
@@ -85,7 +84,7 @@ class UserSetting(CredentialChange):
         return [
             Item(
                 ScramCredential(self.name, mechanism),
-                Credential(self.before.get(mechanism), self.iterations),
+                Credential(self.before.get(mechanism), self.iterations[mechanism]),
                 outcome,
                 denied,
             )
@@ -97,7 +96,7 @@ class UserSetting(CredentialChange):
         if plan[0].outcome is Outcome.REFUSED:
             return ""
         title = f"Set SCRAM credentials of user {visible_line(self.name)}:"
-        return self.lines(title, plan, f"{{}} → {self.iterations} iterations, new password")
+        return self.lines(title, plan)
 
     def questions(self, plan: Sequence[CredentialItem]) -> list[Question]:
         """One for all."""
@@ -132,9 +131,13 @@ class UserSetting(CredentialChange):
         """Sets the credentials, each with a salt of its own."""
         password = self._password
         assert password is not None, "it is typed after the question"
-        keys = [item.key for item in todo]
         return self.alter(
-            admin, {key: upsertion(password, ScramMechanism(key.mechanism), self.iterations) for key in keys}
+            admin,
+            {
+                item.key: upsertion(password, mechanism, self.iterations[mechanism])
+                for item in todo
+                for mechanism in [ScramMechanism(item.key.mechanism)]
+            },
         )
 
     def found(self, item: CredentialItem, *, wrong: bool) -> Found[Credential]:
@@ -142,7 +145,7 @@ class UserSetting(CredentialChange):
         if not wrong and not (item.key in self._unsure and item.facts.old == item.facts.new):
             return Found(item.facts)
         error = NotSetError(
-            f"{item.key} was set, and is not there with {self.iterations} iterations",
+            f"{item.key} was set, and is not there with {item.facts.new} iterations",
             why="another client has changed it since, or the broker has not received it yet",
             do=SEE,
         )

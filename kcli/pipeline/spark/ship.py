@@ -25,7 +25,7 @@ DEPS = "deps"
 """The folder on the executors."""
 
 _PACKAGE = "kcli-kafka"
-_FOR_TASKS = ("fast", "avro", "protobuf", "jsonschema", "lake")
+_FOR_TASKS = ("fast", "avro", "protobuf", "jsonschema", "glue", "lake")
 """Extras of kcli that tasks use where they are installed."""
 _ARROW = "pyarrow"
 _NOT_NEEDED = {
@@ -34,7 +34,7 @@ _NOT_NEEDED = {
 }
 _SKIPPED = re.compile(
     r"(^|/)(__pycache__|tests?|include|includes|sboms)/|\.(pyc|pyi|pxd|pxi|pyx|h|hpp|c|cc|cmake)$|^\.\./"
-    r"|^botocore/data/(?!s3/|sso|sts/|signin/)[^/]+/"
+    r"|^botocore/data/(?!s3/|glue/|sso|sts/|signin/)[^/]+/"
     # of kcli, what its lower layers do not import
     r"|^kcli/(commands|docgen|exporter|tui)/"
     # of pyarrow, sources, and clients and servers of Flight

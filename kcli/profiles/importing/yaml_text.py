@@ -1,43 +1,26 @@
-"""YAML as other tools write it: plain values only, without aliases and tags, which a bomb is made of.
+"""YAML as other tools write it: plain values only, by the rules of ``kcli.files.yaml_nodes``.
 
-PyYAML is an extra: only the files of kafkactl, rpk and kaf need it. The text is bounded before it comes here.
+The text is bounded before it comes here.
 """
 
 from typing import Any
 
 from kcli.core.errors import ConfigError
-from kcli.core.extras import installation
-
-_DEEPEST = 30
+from kcli.files.yaml_nodes import YamlError, yaml_documents
 
 
 def load_yaml(text: str, path: str) -> dict[str, Any]:
     """The mapping of the document; ConfigError for anything else."""
+    import yaml  # on use
+
     try:
-        import yaml  # an extra
-    except ImportError:
-        raise ConfigError(
-            f"{path} is YAML, and the package PyYAML is missing",
-            why="it is an extra of kcli",
-            do=installation("yaml"),
-        ) from None
-    try:
-        depth = 0
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
-            if isinstance(event, yaml.AliasEvent):
-                raise _refused(path, f"line {event.start_mark.line + 1} has an alias (*{event.anchor})")
-            if isinstance(event, yaml.CollectionStartEvent):
-                depth += 1
-            elif isinstance(event, yaml.CollectionEndEvent):
-                depth -= 1
-            if depth > _DEEPEST:
-                raise _refused(path, f"it is nested more than {_DEEPEST} levels deep")
+        for _ in yaml_documents(text, []):  # of a key twice, the last one counts
+            pass
         found = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"line {mark.line + 1}: " if mark is not None else ""
-        why = getattr(error, "problem", None) or type(error).__name__
-        raise _refused(path, f"{where}{why}") from None
+    except YamlError as error:
+        raise _refused(path, f"line {error.line}: {error.why}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise _refused(path, getattr(error, "problem", None) or type(error).__name__) from None
     if not isinstance(found, dict):
         raise _refused(path, "it is no mapping")
     return {str(key): _with_text_keys(inner) for key, inner in found.items()}

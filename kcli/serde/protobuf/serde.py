@@ -32,7 +32,7 @@ class ProtobufCodec:
         self._factory = library(
             "google.protobuf.message_factory", extra="protobuf", wanted_by="the serde protobuf"
         )
-        self._schema = schema
+        self.schema = schema
         self.proto_names = proto_names
         self._always = bool(message) and always
         self.written = schema.message_called(message) if message else schema.message_at((0,))
@@ -60,12 +60,12 @@ class ProtobufCodec:
                 f"{self.name}: it is no object"
             )  # ParseDict takes an empty array for an empty message
         try:
-            self._json.ParseDict(_convertible(value), message, descriptor_pool=self._schema.pool)
+            self._json.ParseDict(_convertible(value), message, descriptor_pool=self.schema.pool)
             written = self._shown(message, proto_names=False)
             data = bytes(message.SerializeToString())
         except Exception as error:
             raise ValueError(f"{self.name}: {error}") from error
-        if wrong := _not_base64(value, self.written, self._schema.pool):
+        if wrong := _not_base64(value, self.written, self.schema.pool):
             raise ValueError(self.name + wrong)
         if changed := _changed(value, written, self._json_names):
             raise ValueError(self.name + changed)
@@ -89,14 +89,14 @@ class ProtobufCodec:
             message,
             preserving_proto_field_name=proto_names,
             always_print_fields_with_no_presence=True,
-            descriptor_pool=self._schema.pool,
+            descriptor_pool=self.schema.pool,
         )
 
     def _class_of(self, path: tuple[int, ...]) -> Any:
         wanted = () if self._always else path
         found = self._classes.get(wanted)
         if found is None:
-            message = self._schema.message_at(wanted) if wanted else self.written
+            message = self.schema.message_at(wanted) if wanted else self.written
             found = self._classes[wanted] = self._factory.GetMessageClass(message)
         return found
 

@@ -16,12 +16,10 @@ from uuid import UUID
 from kcli.serde.errors import RegistryError, SchemaNotFoundError
 from kcli.serde.framing import SchemaId
 from kcli.serde.lru import Lru
+from kcli.serde.missing import MissingSchemas
 from kcli.serde.registry.addresses import addresses
 from kcli.serde.registry.options import RegistryOptions
 from kcli.serde.registry.transport import Transport
-
-MISSING_FOR = 30.0
-"""Seconds before a missing schema is requested again."""
 
 SUBJECT_FOR = 60.0
 """Seconds for which the subject of an id is cached, for messages only."""
@@ -70,7 +68,7 @@ class Registry:
         self._now = now
         capacity = options.schema_registry_cache_capacity
         self._schemas: Lru[str, Schema] = Lru(capacity)
-        self._missing: Lru[str, tuple[float, SchemaNotFoundError]] = Lru(capacity)
+        self._missing = MissingSchemas(capacity, now)
         self._names: Lru[SchemaId, tuple[float, str]] = Lru(capacity)
 
     def close(self) -> None:
@@ -118,26 +116,9 @@ class Registry:
 
     def references(self, schema: Schema, *, serialized: bool = False) -> list[tuple[str, Schema]]:
         """All direct and indirect references of a schema, each once, as (name, schema); dependencies come first."""
-        found: dict[str, Schema] = {}
-        waiting = [(ref, False) for ref in reversed(schema.references)]
-        loaded: dict[str, Schema] = {}
-        while waiting:
-            ref, inner_done = waiting.pop()
-            if ref.name in found:
-                continue
-            if inner_done:
-                found[ref.name] = loaded[ref.name]
-                continue
-            if ref.name in loaded:  # a cycle: its compiler reports it
-                continue
-            if len(loaded) >= _MAX_REFERENCES:
-                raise RegistryError(
-                    f"schema {schema.id} refers to more than {_MAX_REFERENCES} others", why="it is refused"
-                )
-            loaded[ref.name] = inner = self.by_version(ref.subject, ref.version, serialized=serialized)
-            waiting.append((ref, True))
-            waiting += [(deeper, False) for deeper in reversed(inner.references)]
-        return list(found.items())
+        return referenced(
+            schema, lambda ref: self.by_version(ref.subject, ref.version, serialized=serialized)
+        )
 
     def subject_of(self, schema_id: SchemaId) -> str:
         """``SUBJECT version N`` of an id, for messages; empty when it is not known."""
@@ -162,23 +143,38 @@ class Registry:
         path = _with_format(path, serialized)
         schema = self._schemas.get(path)
         if schema is None:
-            self._refuse_missing(path)
+            self._missing.refuse(path)
             try:
                 schema = schema_of(self._transport.ask("GET", path), path)
             except SchemaNotFoundError as error:
-                self._missing.put(path, (self._now() + MISSING_FOR, error))
+                self._missing.note(path, error)
                 raise
             self._schemas.put(path, schema)
         return schema
 
-    def _refuse_missing(self, path: str) -> None:
-        missing = self._missing.get(path)
-        if missing is None:
-            return
-        until, error = missing
-        if self._now() < until:
-            raise SchemaNotFoundError(error.what, why=error.why, status=error.status, code=error.code)
-        self._missing.drop(path)
+
+def referenced(schema: Schema, load: Callable[[Reference], Schema]) -> list[tuple[str, Schema]]:
+    """All direct and indirect references of a schema, each once, as (name, schema); dependencies come first."""
+    found: dict[str, Schema] = {}
+    waiting = [(ref, False) for ref in reversed(schema.references)]
+    loaded: dict[str, Schema] = {}
+    while waiting:
+        ref, inner_done = waiting.pop()
+        if ref.name in found:
+            continue
+        if inner_done:
+            found[ref.name] = loaded[ref.name]
+            continue
+        if ref.name in loaded:  # a cycle: its compiler reports it
+            continue
+        if len(loaded) >= _MAX_REFERENCES:
+            raise RegistryError(
+                f"schema {schema.id} refers to more than {_MAX_REFERENCES} others", why="it is refused"
+            )
+        loaded[ref.name] = inner = load(ref)
+        waiting.append((ref, True))
+        waiting += [(deeper, False) for deeper in reversed(inner.references)]
+    return list(found.items())
 
 
 def quoted(subject: str) -> str:

@@ -64,12 +64,14 @@ class Transport:
         addresses: Sequence[Address],
         options: RegistryOptions,
         *,
+        accept: str = f"{_CONTENT_TYPE}, application/json",
         connect: Connect | None = None,
         now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._addresses = addresses
         self._options = options
+        self._accept = accept
         self._connect = connect or Connector(options).connect
         self._tokens = bearer_tokens(options)
         self._now, self._sleep = now, sleep
@@ -185,7 +187,7 @@ class Transport:
 
     def _headers(self, address: Address, body: bytes | None) -> dict[str, str]:
         options = self._options
-        headers = {"Accept": f"{_CONTENT_TYPE}, application/json", "User-Agent": "kcli"}
+        headers = {"Accept": self._accept, "User-Agent": "kcli"}
         if body is not None:
             headers["Content-Type"] = _CONTENT_TYPE
         if self._tokens is not None:

@@ -27,6 +27,10 @@ WORDS = [
         "as in `kcli txn describe --topic orders -p 0`; `kcli txn list` shows what is open"),
     Row("reassign cancel", 2, "what is to be cancelled", "required",
         "`kcli reassign status` shows what is being moved"),
+    Row("export orders", 2, "'orders' is no kind of document", "the kinds are Topic",
+        "choose one of them; `kcli consume TOPIC -e -o ndjson` prints the records of a topic"),
+    Row("diff {dir} --prune", 2, "--prune without --only and --match", "everything that the cluster has",
+        "--only KIND, or --match GLOB"),
     Row("configs describe brokers x", 2, "'x' is not a broker id", "by its number",
         "`kcli cluster describe` lists the brokers; `default`"),
 ]  # fmt: skip

@@ -25,6 +25,8 @@ LOAD = 1_000
 FIRST_TIME = 1_732_179_900_000
 GROUP = "billing"
 POSITION = 5
+SUBCOMMANDS_LAST = "kafka-transactions"
+"""The script that takes no option of its own behind a subcommand."""
 SHARE_GROUP = "work"
 START = 1
 READS = AclBinding(
@@ -90,7 +92,11 @@ class World:
     def script(self, name: str, words: Sequence[str], stdin: bytes = b"") -> Ran:
         """The script with these words, its files in the folder."""
         files = [str(self.folder / word) if word in FILES else self._real(word) for word in words]
-        return self.scripts.run(name, *files, "--bootstrap-server", self.kafka.bootstrap, stdin=stdin)
+        cluster = (
+            ["--bootstrap-server", self.kafka.bootstrap] if "--bootstrap-controller" not in words else []
+        )
+        files = [*cluster, *files] if name == SUBCOMMANDS_LAST else [*files, *cluster]
+        return self.scripts.run(name, *files, stdin=stdin)
 
     def kcli(self, words: Sequence[str], stdin: bytes = b"") -> Done:
         """kcli with these words; it asks nothing."""
@@ -102,9 +108,12 @@ class World:
         """What a placeholder stands for."""
         if word == "$(uuidgen)":
             return str(uuid.uuid4())
-        if word != "ID":
+        if word not in ("ID", "CONTROLLER"):
             return word
         with Admin(bootstrap_servers=self.kafka.bootstrap) as admin:
+            if word == "CONTROLLER":
+                quorum = admin.describe_quorum()
+                return quorum.endpoints[quorum.leader]
             found = admin.describe_topics(["orders"])["orders"]
         assert isinstance(found, TopicInfo)
         return found.topic_id
@@ -159,7 +168,7 @@ def _fill(admin: Admin, bootstrap: str) -> None:
     made = admin.create_topics(
         [TopicSpec(name, partitions, 1, {"retention.ms": "-1"}) for name, partitions in TOPICS.items()]
     )
-    assert set(made.values()) == {None}, made
+    assert set(made.values()) == {None}, [str(error) for error in made.values()]
     with Producer(bootstrap_servers=bootstrap) as producer:
         for number in range(RECORDS):
             producer.send(_order(number))

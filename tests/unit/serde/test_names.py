@@ -7,8 +7,6 @@ from kcli.serde.names import (
     ARGUMENTS,
     INTERNAL,
     NAMES,
-    PLAIN,
-    WITH_SCHEMA,
     SerdeSpec,
     SerdeSpecs,
     parse_serde,
@@ -122,7 +120,7 @@ def test_internal_topics_are_only_read(name: str) -> None:
 
 def test_the_manual_names_every_serde_and_argument(project_text) -> None:
     page = project_text("docs/serdes.md")
-    for name in (*PLAIN, *WITH_SCHEMA, *INTERNAL):
+    for name in NAMES:
         assert f"`{name}`" in page, name
     for arguments in ARGUMENTS.values():
         for name in arguments:

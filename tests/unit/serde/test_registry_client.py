@@ -6,7 +6,8 @@ from uuid import UUID
 import pytest
 
 from kcli.serde.errors import RegistryError, SchemaNotFoundError
-from kcli.serde.registry.client import MISSING_FOR, SUBJECT_FOR, Reference, Registry, Schema
+from kcli.serde.missing import MISSING_FOR
+from kcli.serde.registry.client import SUBJECT_FOR, Reference, Registry, Schema
 from kcli.serde.registry.options import RegistryOptions
 from tests.registry.fake import FakeRegistry
 from tests.unit.serde.schemas import registry

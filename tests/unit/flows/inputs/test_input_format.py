@@ -16,7 +16,7 @@ from kcli.flows.inputs.lines import LineFormat
 from kcli.flows.inputs.parsers import parser_of
 from kcli.output.decoding import Decoders
 from kcli.output.records import CsvFormatter, NdjsonFormatter
-from kcli.serde.names import NAMES, parse_serdes
+from kcli.serde.names import NAMES, PLAIN, parse_serdes
 from kcli.serde.opening import open_serdes
 from tests.batches import fetched_of
 
@@ -143,7 +143,7 @@ def test_the_input_may_name_every_serde(name: str) -> None:
     with pytest.raises(BadLine) as caught:
         Encoding().json("value", b'{"no": "serde takes this"}' if name != "json" else b"{1}", name)
     needs = name not in ("str", "hex", "base64") and "give -s value=" in caught.value.reason
-    assert needs is (name in ("avro", "protobuf", "jsonschema") or "_" in name)
+    assert needs is (name not in PLAIN)
 
 
 def test_the_encoding_of_a_form_may_be_replaced() -> None:

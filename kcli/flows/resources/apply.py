@@ -1,0 +1,424 @@
+"""``kcli apply``: changes a cluster to what files describe, by the changes of other verbs.
+
+What a document does not name is left as it is, unless it is to be exact; resources that no document describes are left,
+unless they are to be pruned. An apply decides by the state of the cluster, so one that was stopped goes on with the same
+line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+from kcli.account.change import Item
+from kcli.account.outcomes import Outcome
+from kcli.account.survey import Missing
+from kcli.core.admin.acls import AclBinding, AclPattern, AclPermission, AclResource
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.configs import ConfigChange, ConfigKind, ConfigOp, ConfigResource
+from kcli.core.admin.quotas import QuotaEntity
+from kcli.core.errors import AuthError, BrokerError, ConfigError, UnsupportedError
+from kcli.core.names import is_own_group, is_own_topic
+from kcli.core.permissions import AclOperation
+from kcli.core.types import TopicSpec
+from kcli.flows.acls.create import AclCreation
+from kcli.flows.acls.delete import ExactAclDeletion
+from kcli.flows.configs.alter import ConfigAlterOfEach
+from kcli.flows.configs.resources import ALL_BROKERS
+from kcli.flows.groups.delete_offsets import OffsetDeletion
+from kcli.flows.journal import CreatedTopicEntry
+from kcli.flows.quotas.alter import QuotaAlteration
+from kcli.flows.reassign.change import Moving
+from kcli.flows.reassign.placement import TopicPlacement, Wanted
+from kcli.flows.resources import steps
+from kcli.flows.resources.comparison import compare
+from kcli.flows.resources.differences import Difference, is_of_kafka
+from kcli.flows.resources.names import quota_entity
+from kcli.flows.resources.passwords import Passwords
+from kcli.flows.resources.resource import Kind, Ref, Resource
+from kcli.flows.resources.stages import CREATE, DELETE, Stage, StagedChange, Step, StepItem, Told
+from kcli.flows.resources.state import PLURALS
+from kcli.flows.rewind.change import OffsetsChange
+from kcli.flows.rewind.text import Where
+from kcli.flows.topics.alter import TopicAlter
+from kcli.flows.topics.create import TopicCreation
+from kcli.flows.topics.delete import TopicDeletion
+from kcli.flows.topics.partitions import many_partitions
+from kcli.flows.transfer.change import FileOffsets, offset_import
+from kcli.flows.transfer.importing import ImportRequest, import_targets
+from kcli.flows.transfer.saved_offset import SavedOffset
+from kcli.flows.users import DEFAULT_ITERATIONS
+from kcli.flows.users.delete import UserDeletion
+from kcli.flows.users.set import UserSetting
+from kcli.output.progress import counted
+
+_TOPICS_AT_ONCE, _PARTITIONS_AT_ONCE = 200, 2_000
+"""Of a request that creates topics: controllers refuse more than 10,000 records (MAX_RECORDS_PER_USER_OP)."""
+_CONFIG_KINDS = {
+    Kind.TOPIC: ConfigKind.TOPIC,
+    Kind.BROKER_CONFIG: ConfigKind.BROKER,
+    Kind.GROUP_CONFIG: ConfigKind.GROUP,
+}
+
+
+class Wish(NamedTuple):
+    """What is to be: the ``resources`` of files. ``exact``: what is set on them and is not named is removed. ``prune``:
+    of these kinds, what ``match`` selects (None: all) and no file describes is deleted.
+    """
+
+    resources: Sequence[Resource]
+    exact: bool = False
+    prune: Collection[Kind] = ()
+    match: str | None = None
+
+
+class How(NamedTuple):
+    """``moving``: how replicas are moved. ``passwords`` reads those of users. ``where`` names the cluster in plans of
+    offsets. ``dry``: nothing will be changed.
+    """
+
+    moving: Moving
+    passwords: Passwords
+    where: Where
+    dry: bool = False
+
+
+@dataclass
+class _Sorted:
+    """What is to be done, by the change that does it."""
+
+    topics: list[TopicSpec] = field(default_factory=list)
+    growth: dict[int, list[str]] = field(default_factory=dict)
+    placed: dict[str, Wanted] = field(default_factory=dict)
+    acls: list[AclBinding] = field(default_factory=list)
+    credentials: dict[str, dict[str, int]] = field(default_factory=dict)
+    limits: dict[QuotaEntity, dict[str, float | None]] = field(default_factory=dict)
+    keys: dict[ConfigResource, list[ConfigChange]] = field(default_factory=dict)
+    offsets: list[SavedOffset] = field(default_factory=list)
+    # what removes something
+    exact_keys: dict[ConfigResource, list[ConfigChange]] = field(default_factory=dict)
+    exact_limits: dict[QuotaEntity, dict[str, float | None]] = field(default_factory=dict)
+    acls_left: list[AclBinding] = field(default_factory=list)
+    mechanisms_left: dict[str, list[str]] = field(default_factory=dict)
+    offsets_left: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+    topics_left: list[str] = field(default_factory=list)
+
+
+class Apply(StagedChange):
+    """See ``Wish`` and ``How``."""
+
+    kind = "Apply"
+    printed_by = "apply"
+    command = "apply"
+    nothing = ""
+
+    def __init__(self, wish: Wish, how: How) -> None:
+        super().__init__()
+        self.wish, self.how = wish, how
+        self._wanted = {one.ref: one for one in wish.resources}
+
+    # what is to be done
+
+    def compose(self, admin: Admin) -> tuple[list[Stage], list[StepItem]]:
+        """The stages of what differs; the rest is as wanted, or could not be read."""
+        wish = self.wish
+        found = compare(admin, wish.resources, exact=wish.exact, prune=wish.prune, match=wish.match)
+        sorted_, rest = _Sorted(), []
+        moving = self._moving(admin)
+        for one in found.items:
+            if one.is_equal and one.ref in moving:
+                sorted_.placed[one.ref.name] = _placement(self._wanted[one.ref])
+            elif one.is_equal:
+                rest.append(Item(Step(one.ref), Told(), Outcome.UNCHANGED))
+            elif one.wanted is None:
+                if one.now is not None and not _is_kept(one.ref):
+                    _PRUNE[one.ref.kind](sorted_, one.now)
+            elif one.ref.kind is Kind.ACL_BINDING:
+                sorted_.acls.append(_binding(one.wanted))
+            elif one.ref.kind is Kind.TOPIC and one.now is None:
+                sorted_.topics.append(_new_topic(one.wanted))
+            elif one.ref.kind is Kind.USER and one.now is None:
+                _set_mechanisms(sorted_, one.wanted, one.wanted.spec.get("mechanisms", {}))
+            else:
+                _SORT[one.ref.kind](sorted_, one.wanted, one.differences)
+        known = {one.ref for one in found.items}
+        return list(self._stages(sorted_)), [*rest, *self._unread(known, found.missing)]
+
+    def _moving(self, admin: Admin) -> set[Ref]:
+        """The topics whose replicas are wanted somewhere, and are being moved: what is begun is waited for."""
+        placed = {
+            one.ref
+            for one in self.wish.resources
+            if one.ref.kind is Kind.TOPIC and ("replication_factor" in one.spec or "assignment" in one.spec)
+        }
+        try:
+            return placed & {
+                Ref(Kind.TOPIC, tp.topic) for tp in (admin.list_reassignments() if placed else ())
+            }
+        except (AuthError, BrokerError, UnsupportedError):  # then nothing is said of moves
+            return set()
+
+    def _unread(self, known: Collection[Ref], missing: Sequence[Missing]) -> Iterator[StepItem]:
+        """What could not be read is not changed: documents, and what might have to be deleted."""
+        errors = {part.what: part.error for part in missing}
+        for ref in self._wanted:
+            if ref not in known:
+                error = errors.pop(str(ref), None) or errors[f"all {PLURALS[ref.kind]}"]
+                yield Item(Step(ref), Told(), Outcome.REFUSED, error)
+        for what, error in errors.items():
+            kind = next(
+                (one for one in self.wish.prune if what in (f"all {PLURALS[one]}", PLURALS[one])), None
+            )
+            kind = kind or next((one for one in self.wish.prune if what.startswith(f"{one} ")), None)
+            if kind is not None:
+                yield Item(Step(Ref(kind, f"({what})")), Told(DELETE), Outcome.REFUSED, error)
+
+    # the stages
+
+    def _stages(self, found: _Sorted) -> Iterator[Stage]:
+        how = self.how
+        for specs in _batches(found.topics):
+            yield steps.creation(TopicCreation(specs, may_exist=True, dry_run=how.dry))
+        for count, names in sorted(found.growth.items()):
+            yield steps.added_partitions(TopicAlter(names, [], count, named=False))
+        if found.placed:
+            grown = {name: count for count, names in found.growth.items() for name in names}
+            yield steps.placement(TopicPlacement(found.placed, grown, how.moving))
+        if found.acls:
+            yield steps.acls(AclCreation(found.acls), CREATE, found.acls)
+        for user, mechanisms in found.credentials.items():
+            yield self._of_user(user, mechanisms)
+        for entity, limits in found.limits.items():
+            yield steps.quotas(QuotaAlteration(entity, limits, _is_known), destroys=False)
+        if found.keys:
+            yield steps.configs(ConfigAlterOfEach(found.keys), destroys=False)
+        if found.offsets:
+            yield steps.offsets(self._offsets(found.offsets))
+        if found.exact_keys:
+            yield steps.configs(ConfigAlterOfEach(found.exact_keys), destroys=True)
+        for entity, limits in found.exact_limits.items():
+            yield steps.quotas(QuotaAlteration(entity, limits, _is_known), destroys=True)
+        if found.acls_left:
+            yield steps.acls(ExactAclDeletion(found.acls_left), DELETE, found.acls_left)
+        for user, left in found.mechanisms_left.items():
+            yield steps.credentials(UserDeletion(user, left))
+        for group, topics in found.offsets_left.items():
+            yield steps.removal(OffsetDeletion(group, list(topics.items())), steps.offset_step)
+        if found.topics_left:
+            yield steps.removal(TopicDeletion(found.topics_left, may_lack=True), steps.topic_step)
+
+    def _of_user(self, user: str, mechanisms: Mapping[str, int]) -> Stage:
+        given = partial(self.how.passwords.of, self._wanted[Ref(Kind.USER, user)])
+        return steps.credentials(UserSetting(user, mechanisms, given=given, typed=given))
+
+    def _offsets(self, saved: Sequence[SavedOffset]) -> OffsetsChange:
+        request = ImportRequest()
+        file = FileOffsets("", saved, import_targets(saved, request), request, "the offsets of the files")
+        return offset_import(file, self.how.where, partial_file=True, again=False, dry=self.how.dry)
+
+    # the account
+
+    def needs_name(self, stage: Stage) -> bool:
+        """Topics are deleted by their names, as by the verb that does nothing else."""
+        return isinstance(stage.change, TopicDeletion)
+
+    def after(self, stage: Stage) -> None:
+        """The journal gets the ids of topics that were created."""
+        if self._draft is None or not isinstance(stage.change, TopicCreation):
+            return
+        ids = {item.key: item.facts.topic_id for item in stage.plan if item.outcome is Outcome.DONE}
+        self._draft.amend(
+            [
+                CreatedTopicEntry(entry.topic, ids.get(entry.topic) or "")
+                if isinstance(entry, CreatedTopicEntry) and entry.topic in ids
+                else entry
+                for entry in self._draft.entries
+            ]
+        )
+
+    def unchanged(self, plan: Sequence[StepItem]) -> Iterator[str]:
+        """That all is as wanted."""
+        if plan and all(item.outcome is Outcome.UNCHANGED for item in plan):
+            count = len({item.key.ref for item in plan})
+            yield f"nothing is to be changed: {counted(count, 'resource')} {'is' if count == 1 else 'are'} as wanted"
+
+
+# which change makes a difference
+
+
+def _topic(into: _Sorted, wanted: Resource, differs: Sequence[Difference]) -> None:
+    name, spec = wanted.ref.name, wanted.spec
+    paths = {one.path[0] for one in differs}
+    if "partitions" in paths:
+        into.growth.setdefault(spec["partitions"], []).append(name)
+    if paths & {"assignment", "replication_factor"}:
+        into.placed[name] = _placement(wanted)
+    _config(into, wanted, differs)
+
+
+def _placement(wanted: Resource) -> Wanted:
+    """Where the replicas are to be: the assignment of a document has the number of replicas, too."""
+    if placed := wanted.spec.get("assignment"):
+        return Wanted(replicas={int(number): tuple(brokers) for number, brokers in placed.items()})
+    return Wanted(factor=wanted.spec["replication_factor"])
+
+
+def _new_topic(wanted: Resource) -> TopicSpec:
+    spec = wanted.spec
+    placed = spec.get("assignment", {})
+    if placed and sorted(placed) != list(range(len(placed))):
+        raise ConfigError(
+            f"topic {wanted.ref.name} cannot be created: its assignment does not have each partition from 0 on",
+            why=f"{wanted.place} has partitions {', '.join(map(str, sorted(placed)))}",
+            do="complete spec.assignment, or leave it out: then the controller places the replicas",
+        )
+    return TopicSpec(
+        wanted.ref.name,
+        len(placed) or spec.get("partitions", -1),
+        len(placed[0]) if placed else spec.get("replication_factor", -1),
+        {key: value for key, value in spec.get("config", {}).items() if value is not None},
+        tuple(tuple(placed[number]) for number in sorted(placed)),
+    )
+
+
+def _config(into: _Sorted, wanted: Resource, differs: Sequence[Difference]) -> None:
+    keys = wanted.spec.get("config", {})
+    paths = [one.path[1] for one in differs if one.path[0] == "config"]
+    changes = [_change(key, keys.get(key)) for key in paths]
+    if changes:
+        exact = any(key not in keys for key in paths)
+        (into.exact_keys if exact else into.keys)[_configured(wanted.ref)] = changes
+
+
+def _change(key: str, value: str | None) -> ConfigChange:
+    return ConfigChange(key, None, ConfigOp.DELETE) if value is None else ConfigChange(key, value)
+
+
+def _configured(ref: Ref) -> ConfigResource:
+    default = ref.kind is Kind.BROKER_CONFIG and ref.name == ALL_BROKERS
+    return ConfigResource(_CONFIG_KINDS[ref.kind], "" if default else ref.name)
+
+
+def _binding(acl: Resource) -> AclBinding:
+    spec = acl.spec
+    return AclBinding(
+        AclResource[spec["resource_type"].upper()],
+        spec["resource_name"],
+        AclPattern[spec["pattern"].upper()],
+        spec["principal"],
+        AclPermission[spec["permission"].upper()],
+        AclOperation[spec["operation"].upper()],
+        spec["host"],
+    )
+
+
+def _user(into: _Sorted, wanted: Resource, differs: Sequence[Difference]) -> None:
+    named = wanted.spec.get("mechanisms", {})
+    for mechanism in dict.fromkeys(one.path[1] for one in differs if one.path[0] == "mechanisms"):
+        if mechanism in named:
+            _set_mechanisms(into, wanted, [mechanism])
+        else:
+            into.mechanisms_left.setdefault(wanted.ref.name, []).append(mechanism)
+
+
+def _set_mechanisms(into: _Sorted, wanted: Resource, mechanisms: Iterable[str]) -> None:
+    for mechanism in mechanisms:
+        settings = wanted.spec["mechanisms"][mechanism] or {}
+        iterations = settings.get("iterations") or DEFAULT_ITERATIONS
+        into.credentials.setdefault(wanted.ref.name, {})[mechanism] = iterations
+
+
+def _quota(into: _Sorted, wanted: Resource, differs: Sequence[Difference]) -> None:
+    limits = wanted.spec["limits"]
+    paths = [one.path[1] for one in differs if one.path[0] == "limits"]
+    changes = {key: None if limits.get(key) is None else float(limits[key]) for key in paths}
+    exact = any(key not in limits for key in paths)
+    (into.exact_limits if exact else into.limits)[quota_entity(wanted.spec)] = changes
+
+
+def _offsets(into: _Sorted, wanted: Resource, differs: Sequence[Difference]) -> None:
+    group, offsets = wanted.ref.name, wanted.spec["offsets"]
+    for _, topic, number in (one.path for one in differs if one.path[0] == "offsets"):
+        offset = offsets.get(topic, {}).get(int(number))
+        if offset is None:
+            into.offsets_left.setdefault(group, {}).setdefault(topic, []).append(int(number))
+        else:
+            into.offsets.append(SavedOffset(topic, int(number), offset, group))
+
+
+_SORT: Mapping[Kind, Callable[[_Sorted, Resource, Sequence[Difference]], None]] = {
+    Kind.TOPIC: _topic,
+    Kind.USER: _user,
+    Kind.QUOTA: _quota,
+    Kind.BROKER_CONFIG: _config,
+    Kind.GROUP_CONFIG: _config,
+    Kind.GROUP_OFFSETS: _offsets,
+}
+
+
+# what no file describes
+
+
+def _left_topic(into: _Sorted, now: Resource) -> None:
+    into.topics_left.append(now.ref.name)
+
+
+def _left_acl(into: _Sorted, now: Resource) -> None:
+    into.acls_left.append(_binding(now))
+
+
+def _left_user(into: _Sorted, now: Resource) -> None:
+    into.mechanisms_left[now.ref.name] = list(now.spec["mechanisms"])
+
+
+def _left_quota(into: _Sorted, now: Resource) -> None:
+    into.exact_limits[quota_entity(now.spec)] = dict.fromkeys(now.spec["limits"])
+
+
+def _left_config(into: _Sorted, now: Resource) -> None:
+    into.exact_keys[_configured(now.ref)] = [
+        _change(key, None)
+        for key, entry in sorted(now.entries.items())
+        if not entry.is_default and not is_of_kafka(now.ref, key)
+    ]
+
+
+_PRUNE: Mapping[Kind, Callable[[_Sorted, Resource], None]] = {
+    Kind.TOPIC: _left_topic,
+    Kind.ACL_BINDING: _left_acl,
+    Kind.USER: _left_user,
+    Kind.QUOTA: _left_quota,
+    Kind.BROKER_CONFIG: _left_config,
+    Kind.GROUP_CONFIG: _left_config,
+}
+
+
+def _is_kept(ref: Ref) -> bool:
+    """Topics and groups of kcli's own."""
+    if ref.kind is Kind.TOPIC:
+        return is_own_topic(ref.name)
+    return ref.kind is Kind.GROUP_CONFIG and is_own_group(ref.name)
+
+
+def _is_known(_key: str) -> None:
+    """Brokers check the keys of quotas."""
+
+
+def _batches(topics: Iterable[TopicSpec]) -> Iterator[list[TopicSpec]]:
+    """As many topics as a request may create. One with very many partitions is alone: its name has to be typed."""
+    batch: list[TopicSpec] = []
+    partitions = 0
+    for spec in topics:
+        count = max(spec.partitions, 1)
+        if many_partitions(count) is not None:
+            yield [spec]
+            continue
+        if batch and (len(batch) == _TOPICS_AT_ONCE or partitions + count > _PARTITIONS_AT_ONCE):
+            yield batch
+            batch, partitions = [], 0
+        batch.append(spec)
+        partitions += count
+    if batch:
+        yield batch

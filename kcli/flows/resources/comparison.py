@@ -1,0 +1,90 @@
+"""Compares what files describe with what a cluster has."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kcli.account.survey import Missing, Survey
+from kcli.core.admin.admin import Admin
+from kcli.flows.resources.differences import Difference, differences, is_of_kafka
+from kcli.flows.resources.names import is_selected
+from kcli.flows.resources.resource import Kind, Ref, Resource
+from kcli.flows.resources.state import read_named, read_state, sort_key
+
+CONFIGURED = (Kind.TOPIC, Kind.BROKER_CONFIG, Kind.GROUP_CONFIG)
+PRUNED = tuple(kind for kind in Kind if kind is not Kind.GROUP_OFFSETS)
+"""The kinds that can be pruned. The offsets of a group say where its application goes on: they are never left over."""
+
+
+class Compared(NamedTuple):
+    """A resource as it is and as files want it; None where it does not exist, or no file has it."""
+
+    ref: Ref
+    now: Resource | None
+    wanted: Resource | None
+    differences: Sequence[Difference]
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether there is nothing to be done."""
+        return self.now is not None and self.wanted is not None and not self.differences
+
+
+def compare(
+    admin: Admin,
+    wanted: Collection[Resource],
+    *,
+    exact: bool = False,
+    prune: Collection[Kind] = (),
+    match: str | None = None,
+) -> Survey[list[Compared]]:
+    """Each wanted resource, and of the kinds ``prune`` those that ``match`` selects and no file has; by kind and name.
+    ``exact``: see ``differences``.
+    """
+    by_ref = {resource.ref: resource for resource in wanted}
+    found = read_named(admin, by_ref, keys=None if exact else named_keys(wanted))
+    rows = [
+        Compared(ref, now, by_ref[ref], differences(now, by_ref[ref], exact=exact))
+        for ref, now in found.items.items()
+    ]
+    missing = list(found.missing)
+    if prune:
+        here = read_state(admin, prune, match=match)
+        rows += [
+            Compared(ref, now, None, differences(now, None))
+            for ref, now in here.items.items()
+            if ref not in by_ref and not _is_of_kafka(now)
+        ]
+        missing += _further(here.missing, missing)
+    rows.sort(key=lambda row: (_ORDER[row.ref.kind], sort_key(row.ref)))
+    return Survey(rows, missing)
+
+
+def _is_of_kafka(now: Resource) -> bool:
+    """Whether nothing is set but what Kafka sets itself."""
+    own = [key for key, entry in now.entries.items() if not entry.is_default]
+    return bool(own) and all(is_of_kafka(now.ref, key) for key in own)
+
+
+_ORDER = {kind: at for at, kind in enumerate(Kind)}
+
+
+def named_keys(wanted: Collection[Resource]) -> Mapping[Kind, set[str]]:
+    """The keys of configurations that resources name, by kind: others need not be read."""
+    found: dict[Kind, set[str]] = {kind: set() for kind in CONFIGURED}
+    for resource in wanted:
+        if resource.ref.kind in found:
+            found[resource.ref.kind].update(resource.spec.get("config", {}))
+    return found
+
+
+def chosen(resources: Collection[Resource], kinds: Collection[Kind], match: str | None) -> list[Resource]:
+    """Those of these kinds (none: of all) that ``match`` selects."""
+    return [one for one in resources if (not kinds or one.ref.kind in kinds) and is_selected(one, match)]
+
+
+def _further(missing: Sequence[Missing], known: Sequence[Missing]) -> Iterator[Missing]:
+    """What is not missing already."""
+    names = {part.what for part in known}
+    return (part for part in missing if part.what not in names)

@@ -1,0 +1,223 @@
+"""``kcli undo`` of ``kcli apply``: makes undone, by the changes of other verbs, what can be. What cannot is refused: the
+password of a credential before it was set, added partitions, records of deleted topics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
+
+import msgspec
+
+from kcli.account.change import Item
+from kcli.account.outcomes import Outcome
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.quotas import QuotaEntity
+from kcli.core.admin.topics import TopicInfo
+from kcli.core.admin.users import mechanism_name
+from kcli.core.errors import KcliError, NotFoundError
+from kcli.core.exit_codes import ExitCode
+from kcli.flows.acls.create import AclRestore
+from kcli.flows.acls.delete import AclRetraction
+from kcli.flows.configs.alter import ConfigRestore
+from kcli.flows.configs.resources import shown_name
+from kcli.flows.groups.restore import OffsetRestore
+from kcli.flows.journal import (
+    AclEntry,
+    ConfigKeyEntry,
+    CreatedAclEntry,
+    CreatedTopicEntry,
+    CreatedUserEntry,
+    Entry,
+    Journal,
+    OffsetEntry,
+    PartitionsEntry,
+    QuotaEntry,
+    ReplicasEntry,
+    RewindEntry,
+    SecretKeyEntry,
+    ShareOffsetEntry,
+    TopicEntry,
+    UserEntry,
+)
+from kcli.flows.quotas.alter import QuotaRestore
+from kcli.flows.reassign.change import Moving
+from kcli.flows.reassign.restore import ReplicaRestore
+from kcli.flows.resources import steps
+from kcli.flows.resources.resource import Kind, Ref
+from kcli.flows.resources.stages import CHANGE, CREATE, DELETE, Stage, StagedChange, Step, StepItem, Told
+from kcli.flows.rewind.journal import Journals
+from kcli.flows.rewind.text import Where
+from kcli.flows.topics.delete import TopicDeletion
+from kcli.flows.topics.restore import TopicRestore
+from kcli.flows.transfer.create import offsets_undo
+from kcli.flows.users.credentials import credentials_of
+from kcli.flows.users.delete import UserDeletion
+
+E = TypeVar("E", bound=msgspec.Struct)
+T = TypeVar("T")
+
+_NOT_THERE = "it was not made, or is undone already"
+
+
+class NotUndoneError(KcliError):
+    """A part of an apply that Kafka cannot undo."""
+
+    exit_code = ExitCode.REFUSED
+
+
+@dataclass
+class _Created(Generic[T]):
+    """What was created: what is ``todo``, and what ends without being deleted."""
+
+    todo: T
+    rest: list[StepItem]
+
+
+class ApplyUndo(StagedChange):
+    """The journal of an apply. ``moving``: how replicas move; ``where`` names the cluster in plans of offsets."""
+
+    kind = "ApplyUndo"
+    printed_by = "undo"
+    command = "undo"
+    nothing = "nothing is to be undone"
+
+    def __init__(self, journal: Journal, moving: Moving, where: Where, *, dry: bool) -> None:
+        super().__init__()
+        self.made, self._moving, self._where, self._dry = journal, moving, where, dry
+
+    def compose(self, admin: Admin) -> tuple[list[Stage], list[StepItem]]:
+        """What was removed comes back first; what was created is deleted last."""
+        self.made.check_cluster(admin.cluster_id())
+        topics = self._created_topics(admin)
+        credentials = self._created_credentials(admin)
+        rewinds = self._rewinds(admin)
+        rest = [*topics.rest, *credentials.rest, *rewinds.rest, *self._kept(admin)]
+        return list(self._stages(topics.todo, credentials.todo, rewinds.todo)), rest
+
+    def _stages(
+        self,
+        topics: Sequence[str],
+        credentials: Mapping[str, Sequence[str]],
+        rewinds: Sequence[RewindEntry],
+    ) -> Iterator[Stage]:
+        if journal := self._part(TopicEntry):
+            yield steps.removal_undone(TopicRestore(journal), steps.topic_step)
+        if journal := self._part(ReplicasEntry):
+            yield steps.moves_back(ReplicaRestore(self._moving, [journal]))
+        if journal := self._part(AclEntry):
+            yield steps.acls(AclRestore(journal), CREATE, [one.binding for one in self._of(AclEntry)])
+        for entity in dict.fromkeys(QuotaEntity(entry.entity) for entry in self._of(QuotaEntry)):
+            entries = [entry for entry in self._of(QuotaEntry) if entry.entity == entity.parts]
+            yield steps.quotas(QuotaRestore(self._with(entries)), destroys=False)
+        if journal := self._part(ConfigKeyEntry):
+            yield steps.configs(ConfigRestore(journal), destroys=False)
+        if offsets := [*self._of(OffsetEntry), *self._of(ShareOffsetEntry)]:
+            yield steps.removal_undone(OffsetRestore(self._with(offsets)), steps.offset_step)
+        for entry in rewinds:
+            yield steps.offsets(offsets_undo(entry.group, entry.id, self._where, dry=self._dry))
+        if journal := self._part(CreatedAclEntry):
+            created = [one.binding for one in self._of(CreatedAclEntry)]
+            yield steps.acls(AclRetraction(journal), DELETE, created)
+        for user, mechanisms in credentials.items():
+            yield steps.credentials(UserDeletion(user, mechanisms))
+        if topics:
+            yield steps.removal(TopicDeletion(topics, may_lack=True), steps.topic_step)
+
+    def _of(self, kind: type[E]) -> list[E]:
+        """The entries of exactly this kind."""
+        return [cast(E, entry) for entry in self.made.entries if type(entry) is kind]
+
+    def _with(self, entries: Sequence[Any]) -> Journal:
+        return msgspec.structs.replace(self.made, entries=tuple(entries))
+
+    def _part(self, kind: type[Entry]) -> Journal | None:
+        entries = self._of(kind)
+        return self._with(entries) if entries else None
+
+    def _created_topics(self, admin: Admin) -> _Created[list[str]]:
+        entries = self._of(CreatedTopicEntry)
+        found = admin.describe_topics([entry.topic for entry in entries]) if entries else {}
+        created = _Created[list[str]]([], [])
+        for entry in entries:
+            step, topic = Step(Ref(Kind.TOPIC, entry.topic)), found[entry.topic]
+            if isinstance(topic, NotFoundError):
+                created.rest.append(Item(step, Told(), Outcome.UNCHANGED, note=_NOT_THERE))
+            elif isinstance(topic, KcliError):
+                created.rest.append(Item(step, Told(DELETE), Outcome.REFUSED, topic))
+            elif entry.topic_id and topic.topic_id != entry.topic_id:
+                created.rest.append(Item(step, Told(DELETE), Outcome.REFUSED, _another(entry.topic)))
+            else:
+                created.todo.append(entry.topic)
+        return created
+
+    def _created_credentials(self, admin: Admin) -> _Created[dict[str, list[str]]]:
+        created = _Created[dict[str, list[str]]]({}, [])
+        has: dict[str, set[str]] = {}
+        for entry in self._of(CreatedUserEntry):
+            if entry.user not in has:
+                has[entry.user] = {mechanism_name(one) for one in credentials_of(admin, entry.user)}
+            if entry.mechanism in has[entry.user]:
+                created.todo.setdefault(entry.user, []).append(entry.mechanism)
+            else:
+                step = Step(Ref(Kind.USER, entry.user), entry.mechanism)
+                created.rest.append(Item(step, Told(), Outcome.UNCHANGED, note=_NOT_THERE))
+        return created
+
+    def _rewinds(self, admin: Admin) -> _Created[list[RewindEntry]]:
+        """Those that were begun: they have a journal of their own."""
+        journals = Journals(admin.cluster_id())
+        found = _Created[list[RewindEntry]]([], [])
+        for entry in self._of(RewindEntry):
+            if journals.path(entry.id).exists():
+                found.todo.append(entry)
+            else:
+                step = Step(Ref(Kind.GROUP_OFFSETS, entry.group))
+                found.rest.append(Item(step, Told(), Outcome.UNCHANGED, note=_NOT_THERE))
+        return found
+
+    def _kept(self, admin: Admin) -> Iterator[StepItem]:
+        """What cannot be undone."""
+        grown = self._of(PartitionsEntry)
+        found = admin.describe_topics([entry.topic for entry in grown]) if grown else {}
+        for entry in grown:
+            step, topic = Step(Ref(Kind.TOPIC, entry.topic), "partitions"), found[entry.topic]
+            if isinstance(topic, TopicInfo) and len(topic.partitions) <= entry.before:
+                yield Item(step, Told(), Outcome.UNCHANGED, note=_NOT_THERE)
+            else:
+                told = Told(CHANGE, str(entry.after), str(entry.before))
+                yield Item(step, told, Outcome.REFUSED, _not_undone(step, "Kafka cannot remove partitions"))
+        for user in self._of(UserEntry):
+            step = Step(Ref(Kind.USER, user.user), user.mechanism)
+            error = _not_undone(
+                step,
+                "brokers return no passwords, so the journal has none",
+                "set a new password for the user",
+            )
+            yield Item(step, Told(), Outcome.REFUSED, error)
+        for key in self._of(SecretKeyEntry):
+            kind = steps.CONFIGURED[key.resource.kind]
+            step = Step(Ref(kind, shown_name(key.resource)), f"config.{key.key}")
+            error = _not_undone(
+                step, "brokers do not return secrets, so the journal has none", "set it again"
+            )
+            yield Item(step, Told(), Outcome.REFUSED, error)
+
+    def needs_name(self, stage: Stage) -> bool:
+        """Topics are deleted by their names."""
+        return isinstance(stage.change, TopicDeletion)
+
+
+def _another(name: str) -> NotUndoneError:
+    return NotUndoneError(
+        f"topic {name} is another one now",
+        why="the one that was created is gone, and another client has created one of this name; nothing was done to it",
+        do=f"`kcli topics delete {name}` deletes it, if that is meant",
+    )
+
+
+def _not_undone(
+    step: Step, why: str, do: str = "nothing is left that this journal could undo"
+) -> NotUndoneError:
+    return NotUndoneError(f"{step} cannot be undone", why=why, do=do)

@@ -1,0 +1,1 @@
+"""Records of the serializers of other registries than Confluent's: AWS Glue and Apicurio. Only read."""

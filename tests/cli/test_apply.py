@@ -1,0 +1,394 @@
+"""``kcli apply`` as a user runs it: the plan, its order, what is refused while the rest goes on, and the way back."""
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.core.protocol.messages.create_acls import CreateAclsRequest
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.committing import commit, put
+from tests.fake.acl_admin import Acl
+from tests.fake.cluster import FakeCluster
+from tests.fake.codes import Code
+from tests.fake.script import FOREVER
+from tests.rewinding import others
+from tests.run import Done, kcli
+
+PASSWORD = "s3cret-of-bob"
+WHOLE = """\
+{apiVersion: kcli/v1, kind: GroupConfig, metadata: {name: g}, spec: {config: {consumer.session.timeout.ms: 50000}}}
+---
+{apiVersion: kcli/v1, kind: BrokerConfig, metadata: {name: default}, spec: {config: {message.max.bytes: 2000000}}}
+---
+{apiVersion: kcli/v1, kind: Quota, spec: {entity: {user: bob}, limits: {producer_byte_rate: 1024}}}
+---
+{apiVersion: kcli/v1, kind: User, metadata: {name: bob}, spec: {password_env: BOB,
+  mechanisms: {SCRAM-SHA-512: {iterations: 4096}}}}
+---
+{apiVersion: kcli/v1, kind: AclBinding, spec: {principal: "User:bob", permission: allow, operations: [read, describe],
+  resource_type: topic, resource_name: orders, pattern: literal, host: "*"}}
+---
+{apiVersion: kcli/v1, kind: Topic, metadata: {name: orders}, spec: {partitions: 2, replication_factor: 1,
+  config: {retention.ms: 5000}}}
+---
+{apiVersion: kcli/v1, kind: Topic, metadata: {name: old}, spec: {config: {retention.ms: 7000}}}
+"""
+REFS = {
+    "Topic": ["orders", "old"],
+    "User": ["bob"],
+    "BrokerConfig": ["default"],
+    "GroupConfig": ["g"],
+}
+
+
+class World:
+    """A cluster with a topic, and files."""
+
+    def __init__(self, cluster: FakeCluster, folder: Path) -> None:
+        self.cluster, self.folder = cluster, folder
+        self.files = 0
+
+    def __call__(self, line: str, code: int = 0, **more: str) -> Done:
+        folders = {"XDG_STATE_HOME": str(self.folder), "XDG_CONFIG_HOME": str(self.folder), "BOB": PASSWORD}
+        words = [*line.split(), "--allow-plaintext-secrets"]
+        bootstrap = more.pop("bootstrap", self.cluster.bootstrap)
+        done = kcli(*words, bootstrap=bootstrap, **{**folders, **more})
+        assert done.code == code, done.err
+        return done
+
+    def file(self, *documents: str) -> str:
+        self.files += 1
+        path = self.folder / f"{self.files}.yaml"
+        path.write_text("\n---\n".join(documents))
+        return str(path)
+
+    def items(self, line: str, code: int = 0) -> list[dict[str, Any]]:
+        return self(f"{line} -o json", code).items
+
+    def rows(self, line: str, code: int = 0) -> dict[tuple[str, str], str]:
+        """The status of each step."""
+        return {(one["name"], one["part"] or ""): one["status"] for one in self.items(line, code)}
+
+    @property
+    def export(self) -> str:
+        return self("export").out
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with FakeCluster(2, topics={}) as cluster:
+        cluster.create_topic("old", 2, replication=1)
+        yield World(cluster, tmp_path)
+
+
+def topic(name: str, **spec: Any) -> str:
+    return json.dumps({"apiVersion": "kcli/v1", "kind": "Topic", "metadata": {"name": name}, "spec": spec})
+
+
+def document(kind: str, name: str, **spec: Any) -> str:
+    return json.dumps({"apiVersion": "kcli/v1", "kind": kind, "metadata": {"name": name}, "spec": spec})
+
+
+def acl(name: str) -> str:
+    spec = {"principal": "User:bob", "permission": "allow", "operation": "read", "resource_type": "topic"}
+    return json.dumps(
+        {"apiVersion": "kcli/v1", "kind": "AclBinding", "spec": {**spec, "resource_name": name}}
+    )
+
+
+def in_order(text: str, *parts: str) -> None:
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places), text
+
+
+def test_a_plan_is_in_the_order_of_the_act_and_the_account_has_every_resource(world: World) -> None:
+    file = world.file(WHOLE)
+    plan = world(f"apply {file} --dry-run").out
+    in_order(
+        plan,
+        "Create topics:",
+        "Create 2 ACLs:",
+        "Set SCRAM credentials of user bob",
+        "Change the quotas of user bob",
+        "retention.ms: 604800000 (7 d) (default) → 7000 (7 s) (topic)",
+        "message.max.bytes",
+    )
+    assert PASSWORD not in plan
+    before = world.export
+    done = world(f"apply {file} --yes -o json")
+    assert {one["status"] for one in done.items} == {"done"}
+    found = {(one["resource"], one["name"]) for one in done.items}
+    assert found >= {(kind, name) for kind, names in REFS.items() for name in names}
+    assert len(found) == 8, "two ACLs and a quota besides"
+    assert world.export != before
+    assert PASSWORD not in done.out + done.err
+    again = world(f"apply {file} --yes -o json")
+    assert {one["status"] for one in again.items} == {"unchanged"}
+    assert "undo" not in json.loads(again.out)
+    assert "8 resources are as wanted" in world(f"apply {file} --yes").err
+    assert world(f"diff {file}").code == 0
+
+
+def test_an_undo_makes_all_of_it_undone_and_names_are_typed(world: World) -> None:
+    world.cluster.create_topic("left", 1)
+    world("acls create --principal User:eve --operation write --topic left --yes")
+    before = world.export
+    file = world.file(WHOLE)
+    done = world(f"apply {file} --yes --prune --match * -o json")
+    journal = json.loads(done.out)["undo"]
+    assert "left" not in world.export
+    assert PASSWORD not in "".join(path.read_text() for path in world.folder.glob("kcli/journal/*/*.json"))
+    (row,) = [one for one in world.items("undo") if one["id"] == journal]
+    assert "topic orders, created" in row["what"]
+    assert {one["what"] for one in row["entries"]} == {
+        "created_topic", "created_acl", "created_user", "quota", "config", "acl", "topic",
+    }  # fmt: skip
+    plan = world(f"undo {journal} --dry-run").out
+    in_order(plan, "Create 1 topic again", "Last, what removes something", "Delete topic orders")
+    assert "confirmation by name" not in world(f"undo {journal} --no-input", 2).err
+    world(f"undo {journal} --yes")
+    assert world.export == before
+    again = world.rows(f"undo {journal} --yes", 7)
+    assert {key for key, status in again.items() if status != "unchanged"} == {("left", "")}, (
+        "it is there again"
+    )
+
+
+def test_what_cannot_be_undone_is_refused_and_said(world: World) -> None:
+    world.file()
+    world("apply " + world.file(WHOLE) + " --yes")
+    more = world.file(
+        topic("orders", partitions=3),
+        document("User", "bob", password_env="BOB", mechanisms={"SCRAM-SHA-512": {"iterations": 5000}}),
+    )
+    journal = json.loads(world(f"apply {more} --yes -o json").out)["undo"]
+    done = world(f"undo {journal} --yes", 7)
+    assert "Kafka cannot remove partitions" in done.err
+    assert "brokers return no passwords" in done.err
+
+
+def test_a_topic_that_was_created_again_by_another_is_not_deleted_by_an_undo(world: World) -> None:
+    file = world.file(topic("made", partitions=1))
+    journal = json.loads(world(f"apply {file} --yes -o json").out)["undo"]
+    world("topics delete made --yes")
+    world("topics create made --partitions 1")
+    done = world(f"undo {journal} --yes", 7)
+    assert "topic made is another one now" in done.err
+    assert "made" in world.export
+
+
+def test_what_is_refused_does_not_keep_the_rest_from_being_done(world: World) -> None:
+    file = world.file(
+        topic("old", partitions=1, replication_factor=3, config={"retention.ms": 9}),
+        topic("new", partitions=1),
+    )
+    rows = world.rows(f"apply {file} --yes", 7)
+    assert rows == {
+        ("new", ""): "done",
+        ("old", "partitions"): "refused",
+        ("old", "replication_factor"): "refused",
+        ("old", "config.retention.ms"): "done",
+    }
+    assert "Kafka cannot remove partitions" in world(f"apply {file} --dry-run", 7).err
+
+
+def test_a_cluster_without_an_authorizer_gets_all_but_acls(world: World) -> None:
+    world.cluster.settings.authorizer = False
+    rows = world.rows(f"apply {world.file(acl('x'), topic('new'))} --yes", 7)
+    assert sorted(rows.values()) == ["done", "refused"]
+
+
+def test_a_failure_of_one_stage_is_in_the_account_and_the_others_go_on(world: World) -> None:
+    world.cluster.fail(CreateAclsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, times=FOREVER)
+    rows = world.items(f"apply {world.file(WHOLE)} --yes", 4)
+    assert {one["resource"] for one in rows if one["status"] == "failed"} == {"AclBinding"}
+    assert {one["status"] for one in rows} == {"failed", "done"}
+    world.cluster.heal()
+    world(f"apply {world.file(WHOLE)} --yes")
+
+
+def test_partitions_are_added_and_replicas_moved(world: World) -> None:
+    world.cluster.create_topic("small", 1, replication=1)
+    placed = {"0": [2], "1": [1], "2": [2, 1]}
+    file = world.file(
+        topic("small", partitions=3, replication_factor=2), topic("old", partitions=3, assignment=placed)
+    )
+    plan = world(f"apply {file} --dry-run").out
+    in_order(plan, "partitions: 2 → 3, 1 added", "records with the same key", "Move replicas of")
+    world(f"apply {file} --yes --throttle 50MB/s")
+    assert world(f"diff {file}").code == 0
+    journal = world.items("undo")[-1]["id"]
+    world(f"undo {journal} --yes", 7)  # the added partitions stay
+    assert "replication_factor: 2" not in world.export.partition("name: small")[2].partition("---")[0]
+
+
+def test_a_move_that_an_earlier_run_has_begun_is_waited_for(world: World) -> None:
+    world.cluster.create_topic("one", 1, replicas={0: [1]})
+    world.cluster.settings.hold_reassignments = True
+    moves = world.folder / "moves.json"
+    rows = [{"topic": "one", "partition": 0, "replicas": [1, 2]}]
+    moves.write_text(json.dumps({"version": 1, "partitions": rows}))
+    world(f"reassign run {moves} --yes")
+    file = world.file(topic("one", replication_factor=2))
+    assert "the move has begun" in world(f"apply {file} --dry-run").out
+    timer = threading.Timer(0.5, lambda: world.cluster.finish_reassignment("one", 0))
+    timer.start()
+    assert world.rows(f"apply {file} --yes") == {("one", "replication_factor"): "done"}
+    timer.join()
+    assert world(f"apply {file} --yes").err.count("as wanted") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("--prune", "--prune without --only and --match"),
+        ("--prune --only offsets", "offsets say where an application goes on"),
+        ("--only Quota", "none of 1 document is selected"),
+        ("--throttle 50", "--throttle needs a unit"),
+    ],
+)
+def test_lines_that_cannot_be_meant_are_2(world: World, line: str, said: str) -> None:
+    assert said in world(f"apply {world.file(topic('old'))} {line} --yes", 2).err
+
+
+def test_prune_deletes_what_is_named_beside_it_and_nothing_of_kafka_or_kcli(world: World) -> None:
+    for name in ("team-a", "team-b", "__kcli_mirror", "__consumer_offsets"):
+        world.cluster.create_topic(name, 1)
+    world.cluster.acls.add(Acl(2, "team-a", 3, "User:a", "*", 3, 3))
+    world.cluster.acls.add(Acl(2, "old", 3, "User:a", "*", 3, 3))
+    file = world.file(topic("team-b", partitions=1))
+    plan = world(f"apply {file} --prune --match team-* --dry-run").out
+    assert "Delete topic team-a: 1 partition, up to 0 records." in plan
+    world(f"apply {file} --prune --match team-* --no-input", 2)
+    world(f"apply {file} --prune --match team-* --yes")
+    assert len(world.cluster.acls) == 2, "files have no ACL"
+    assert set(world.rows(f"apply {file} --prune --only topics --yes")) == {("team-b", ""), ("old", "")}
+    names = {one["name"] for one in world.items("topics list --internal")}
+    assert names == {"team-b", "__kcli_mirror", "__consumer_offsets"}
+    world(f"apply {file} --prune --only acls --yes")
+    assert world.cluster.acls == set()
+
+
+def test_one_topic_that_is_pruned_is_confirmed_by_its_name_under_a_protected_profile(world: World) -> None:
+    path = world.folder / "kcli/config.toml"
+    path.parent.mkdir()
+    path.write_text(f'[profiles.prod]\nbootstrap.servers = "{world.cluster.bootstrap}"\nprotected = true\n')
+    path.chmod(0o600)
+    line = f"apply {world.file(topic('new', partitions=1))} --prune --only Topic --profile prod"
+    world(f"{line} --yes", 2, bootstrap="")
+    world(f"{line} --confirm prod", 2, bootstrap="")
+    world(f"{line} --confirm old", bootstrap="")
+    assert "name: old" not in world.export
+
+
+def test_exact_unsets_what_a_document_does_not_name(world: World) -> None:
+    world("topics alter old --set retention.ms=5 --set segment.bytes=1048576 --yes")
+    world("quotas alter --user bob --set producer_byte_rate=5 --set consumer_byte_rate=6 --yes")
+    quota = "{apiVersion: kcli/v1, kind: Quota, spec: {entity: {user: bob}, limits: {producer_byte_rate: 5}}}"
+    file = world.file(topic("old", config={"retention.ms": 7}), quota)
+    world(f"apply {file} --yes")
+    assert "segment.bytes: 1048576" in world.export
+    plan = world(f"apply {file} --exact --dry-run").out
+    in_order(plan, "Last, what removes something", "segment.bytes: 1048576", "consumer_byte_rate: 6")
+    world(f"apply {file} --exact --yes")
+    assert "segment.bytes" not in world.export
+    assert "consumer_byte_rate" not in world.export
+
+
+def test_passwords_come_from_files_commands_and_variables_and_are_shown_nowhere(world: World) -> None:
+    secret = world.folder / "secret"
+    secret.write_text(PASSWORD)
+    secret.chmod(0o600)
+    for name, key, value in (
+        ("a", "password_file", "secret"),
+        ("b", "password_command", f"cat {secret}"),
+        ("c", "password_env", "BOB"),
+    ):
+        file = world.file(document("User", name, mechanisms={"SCRAM-SHA-256": {}}, **{key: value}))
+        done = world(f"apply {file} --yes -v -o json")
+        assert PASSWORD not in done.out + done.err
+        assert world.rows(f"apply {file} --yes") == {(name, ""): "unchanged"}
+    stored = {name: world.cluster.scram.changed[name, 1] for name in "abc"}
+    assert all(one.iterations == 8192 for one in stored.values())
+
+
+def test_a_user_without_a_password_is_refused_only_where_a_credential_is_to_be_set(world: World) -> None:
+    file = world.file(
+        document("User", "bob", mechanisms={"SCRAM-SHA-256": {"iterations": 4096}}), topic("new")
+    )
+    done = world(f"apply {file} --yes", 7)
+    assert "there is no password for user bob" in done.err
+    assert "`kcli users set bob`" in done.err
+    assert "name: new" in world.export
+    missing = world.file(document("User", "bob", mechanisms={"SCRAM-SHA-256": {}}, password_env="NOBODY"))
+    assert "the variable NOBODY is not set" in world(f"apply {missing} --yes", 2).err
+
+
+def test_offsets_are_set_as_by_an_import_and_go_back(world: World) -> None:
+    put(world.cluster, "old", 0, 9)
+    commit(world.cluster, "g", {TopicPartition("old", 0): OffsetAndMetadata(7)})
+    file = world.file(document("GroupOffsets", "g", offsets={"old": {0: 3, 1: 0}}))
+    plan = world(f"apply {file} --dry-run").out
+    assert "7" in plan
+    journal = json.loads(world(f"apply {file} --yes -o json").out)["undo"]
+    assert "0: 3" in world("export GroupOffsets").out
+    assert set(world.rows(f"apply {file} --yes").values()) == {"unchanged"}
+    world(f"undo {journal} --yes")
+    assert "0: 7" in world("export GroupOffsets").out
+    beyond = world.file(document("GroupOffsets", "g", offsets={"old": {0: 30}}), topic("new"))
+    world(f"apply {beyond} --yes", 7)
+    assert "name: new" in world.export
+
+
+def test_a_group_with_members_is_refused(world: World) -> None:
+    with others(world.cluster.bootstrap, "old", "g", 1):
+        world.cluster.wait_until(lambda: world.cluster.group_members("g"))
+        file = world.file(document("GroupOffsets", "g", offsets={"old": {0: 0}}), topic("new"))
+        assert "has members" in world(f"apply {file} --yes", 7).err
+    assert "name: new" in world.export
+
+
+def test_documents_go_to_the_clusters_of_their_profiles(world: World) -> None:
+    with FakeCluster(1, topics={}, cluster_id="another-cluster") as other:
+        path = world.folder / "kcli/config.toml"
+        path.parent.mkdir()
+        path.write_text(
+            f'[profiles.one]\nbootstrap.servers = "{world.cluster.bootstrap}"\n'
+            f'[profiles.two]\nbootstrap.servers = "{other.bootstrap}"\n'
+            '[profiles.gone]\nbootstrap.servers = "127.0.0.1:1"\n'
+            f'[profiles.kept]\nbootstrap.servers = "{other.bootstrap}"\nread_only = true\n'
+        )
+        path.chmod(0o600)
+
+        def of(profile: str, name: str) -> str:
+            return topic(name, partitions=1).replace(
+                '"metadata": {', f'"metadata": {{"profile": "{profile}", '
+            )
+
+        file = world.file(of("one", "a"), of("two", "b"))
+        assert "documents of 2 clusters" in world(f"apply {file} --yes -o json", 2, bootstrap="").err
+        world(f"apply {file} --yes", bootstrap="")
+        assert "name: a" in world.export
+        assert "name: b" in world("export --profile two", bootstrap="").out
+        locked = world.file(of("one", "c"), of("kept", "d"))
+        assert "read-only" in world(f"apply {locked} --yes", 7, bootstrap="").err
+        assert "name: c" not in world.export, "nothing was done at the other either"
+        world(f"apply {locked} --dry-run", 7, bootstrap="")
+        only = world(f"apply {file} --profile two --yes", bootstrap="")
+        assert "1 document of other profiles left out: one" in only.err
+        new = world.file(of("gone", "e"), of("one", "f"))
+        world(f"apply {new} --yes --timeout 1s", 3, bootstrap="")
+        assert "name: f" in world.export, "what fails at one cluster does not keep it from another"
+
+
+def test_a_rule_of_a_policy_that_is_broken_keeps_all_from_being_sent(world: World) -> None:
+    policy = world.folder / "policy.yaml"
+    policy.write_text("- {kind: Topic, rule: spec.partitions >= 3, message: three partitions at least}\n")
+    before = len(world.cluster.requests)
+    done = world(f"apply {world.file(topic('new', partitions=1))} --policy {policy} --yes", 8)
+    assert "three partitions at least" in done.err
+    assert len(world.cluster.requests) == before

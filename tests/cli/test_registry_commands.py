@@ -601,7 +601,10 @@ def test_undo_lists_what_was_changed_in_the_registry_that_is_named(
     )
     assert listed.code == 0, listed
     (row,) = json.loads(listed.out)["items"]
-    assert (row["command"], row["what"]) == ("registry delete", "2 versions of lonely")
+    assert (row["command"], row["what"]) == (
+        "registry delete",
+        "2 versions of lonely; compatibility of lonely",
+    )
     done = confluent(
         f"undo {row['id']} --yes", "-X", f"schema.registry.url={confluent.running.url}x", code=None
     )

@@ -9,7 +9,10 @@ from kcli.commands.registry import LOCAL, NOUN, ROWS
 PATHS = [path for path, (_place, effect, _summary) in ROWS.items() if effect != NOUN]
 """All commands that do something."""
 
-NO_CLUSTER = {path for path in PATHS if ROWS[path][1] == LOCAL} | {"pipeline doctor"}
+REGISTRY = {path for path in PATHS if path.startswith("registry ")}
+"""What needs a schema registry: tests/cli/test_registry_commands.py walks over it."""
+
+NO_CLUSTER = {path for path in PATHS if ROWS[path][1] == LOCAL} | {"pipeline doctor"} | REGISTRY
 """What contacts no cluster, or, as a doctor, no other than it is told to."""
 
 LINES = {
@@ -99,6 +102,7 @@ LINES = {
     "reassign plan": "--topic {topic} --dry-run",
     "reassign run": "{dir}/moves.json --dry-run",
     "reassign status": "",
+    **dict.fromkeys(sorted(REGISTRY), "--help"),
     "sandbox down": "none --dry-run",
     "sandbox logs": "--help",
     "sandbox status": "",

@@ -1,4 +1,4 @@
-"""A change of a cluster: what a verb supplies for ``commands/shared/changing.py`` to plan, ask, act and report. Pure.
+"""A change of a cluster, or of a schema registry: what a verb supplies for ``commands/shared/changing.py``. Pure.
 
 A verb decides about each item of its scope, sends the requests, and reads back; it has no skeleton of its own.
 """
@@ -14,9 +14,10 @@ from kcli.core.exit_codes import ExitCode
 from kcli.output.progress import counted
 
 if TYPE_CHECKING:
-    from kcli.core.admin.admin import Admin
+    from kcli.core.admin.admin import Admin  # noqa: F401 - named by a text below
     from kcli.output.tables import Column
 
+A = TypeVar("A")
 K = TypeVar("K", bound=Hashable)
 F = TypeVar("F")
 
@@ -95,8 +96,8 @@ class Journal(Protocol):
         """For a change that has changed nothing."""
 
 
-class Change(Generic[K, F]):
-    """A change of some items.
+class ChangeOf(Generic[A, K, F]):
+    """A change of some items, through a client of what is changed: the ``admin`` of its methods.
 
     ``kind``: that of its documents, without ``Plan`` and ``Report``; ``printed_by``: the commands, ``also_planned_by``
     another one that prints the plan. ``columns``: of a row, without ``status`` and ``note``; ``plan_columns`` and
@@ -128,10 +129,10 @@ class Change(Generic[K, F]):
     stopped_by: int = 0
     may_have_changed: bool = True
 
-    def begin(self, admin: Admin) -> None:
+    def begin(self, admin: A) -> None:
         """Before the first contact: raises what forbids the change whatever the cluster is like."""
 
-    def decide(self, admin: Admin) -> Sequence[Item[K, F]]:
+    def decide(self, admin: A) -> Sequence[Item[K, F]]:
         """The whole scope, in the user's order: what is planned, what is as it should be, and what is refused and why,
         authorization included. Nothing is changed. Raises what stands against all of it.
         """
@@ -156,7 +157,7 @@ class Change(Generic[K, F]):
         """Whether nothing is to be sent, so that nothing is asked and the plan is the report."""
         return not planned(plan)
 
-    def decided_again(self, admin: Admin, plan: Sequence[Item[K, F]]) -> list[Item[K, F]]:
+    def decided_again(self, admin: A, plan: Sequence[Item[K, F]]) -> list[Item[K, F]]:
         """The plan right before the act, where what has changed since it was shown is refused."""
         now = {item.key: item for item in self.decide(admin)}
         return self.together(
@@ -183,11 +184,11 @@ class Change(Generic[K, F]):
         if self.nothing and all(item.outcome is Outcome.UNCHANGED for item in plan):
             yield self.nothing
 
-    def journal(self, admin: Admin, todo: Sequence[Item[K, F]]) -> Journal | None:  # noqa: ARG002
+    def journal(self, admin: A, todo: Sequence[Item[K, F]]) -> Journal | None:  # noqa: ARG002
         """Of a change that destroys: what is written down before the act. None: nothing can be made again."""
         return None
 
-    def act(self, admin: Admin, plan: Sequence[Item[K, F]]) -> list[Item[K, F]]:
+    def act(self, admin: A, plan: Sequence[Item[K, F]]) -> list[Item[K, F]]:
         """The items of the plan with what became of them: changed, and read back."""
         todo = planned(plan)
         try:
@@ -217,11 +218,11 @@ class Change(Generic[K, F]):
         """Warnings where the act was interrupted."""
         return (f"stopped: some of {counted(len(planned(plan)), 'change')} may have been made",)
 
-    def apply(self, admin: Admin, todo: Sequence[Item[K, F]]) -> Mapping[K, KcliError | None]:
+    def apply(self, admin: A, todo: Sequence[Item[K, F]]) -> Mapping[K, KcliError | None]:
         """Changes the items; an error for each that failed. Raises what stands against all of them."""
         raise NotImplementedError
 
-    def read_back(self, admin: Admin, items: Sequence[Item[K, F]]) -> Mapping[K, Found[F] | KcliError]:
+    def read_back(self, admin: A, items: Sequence[Item[K, F]]) -> Mapping[K, Found[F] | KcliError]:
         """What became of the items: an error for each that cannot be read."""
         raise NotImplementedError
 
@@ -233,7 +234,7 @@ class Change(Generic[K, F]):
         """The facts of an item that was not read back."""
         return item.facts
 
-    def clean_up(self, admin: Admin, *, dry_run: bool) -> Iterable[KcliError]:  # noqa: ARG002
+    def clean_up(self, admin: A, *, dry_run: bool) -> Iterable[KcliError]:  # noqa: ARG002
         """Removes what this act or an earlier one has left, such as a throttle, also where the act was interrupted.
 
         The errors count for the exit code.
@@ -267,6 +268,10 @@ class Change(Generic[K, F]):
     def summary(self, items: Sequence[Item[K, F]]) -> Iterable[str]:
         """What was done, in sentences."""
         raise NotImplementedError
+
+
+class Change(ChangeOf["Admin", K, F]):
+    """A change of a Kafka cluster."""
 
 
 def planned(plan: Sequence[Item[K, F]]) -> list[Item[K, F]]:

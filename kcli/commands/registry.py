@@ -170,6 +170,42 @@ ROWS: dict[str, Row] = {
     "users list": ("users.list:list_users", READS, "list users with SCRAM credentials"),
     "users set": ("users.set:set_user", CHANGES, "set the password of a user: makes SCRAM credentials, or replaces them"),
     "users delete": ("users.delete:delete_user", CHANGES, "delete SCRAM credentials of a user"),
+    "registry": ("schema_registry:registry", NOUN, "list, register, check and delete schemas of a schema registry"),
+    "registry list": ("schema_registry.list:list_subjects", READS, "list subjects, with the latest version of each"),
+    "registry describe": (
+        "schema_registry.describe:describe_subject", READS,
+        "show versions of a subject: ids, references, compatibility, schemas",
+    ),
+    "registry register": ("schema_registry.register:register_schema", CHANGES, "register a schema under a subject"),
+    "registry check": (
+        "schema_registry.check:check_schema", READS,
+        "check whether a schema is compatible with a subject, and say why not",
+    ),
+    "registry usage": ("schema_registry.usage:subject_usage", READS, "find the topics that use a subject"),
+    "registry delete": (
+        "schema_registry.delete:delete_subject", CHANGES,
+        "delete versions of a subject, softly or for good",
+    ),
+    "registry undelete": (
+        "schema_registry.undelete:undelete_subject", CHANGES,
+        "bring softly deleted versions of a subject back",
+    ),
+    "registry export": (
+        "schema_registry.export:export_schemas", READS,
+        "write schemas with their ids, each after those to which it refers",
+    ),
+    "registry import": (
+        "schema_registry.import_schemas:import_schemas", CHANGES,
+        "register the schemas of an export, with their ids",
+    ),
+    "registry config": (
+        "schema_registry.config:registry_config", BY_FLAGS,
+        "show or change the compatibility of a subject, or of all",
+    ),
+    "registry mode": (
+        "schema_registry.mode:registry_mode", BY_FLAGS,
+        "show or change the mode of a subject, or of all",
+    ),
     "doctor": ("doctor:doctor", READS, "find out why something does not work, step by step"),
     "undo": ("undo:undo", BY_FLAGS, "undo a change that deleted something"),
     "mirror": ("mirror:mirror", NOUN, "copy topics to another cluster, and prove that they are equal"),
@@ -247,7 +283,7 @@ ALIASES = {
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Records": ("consume", "produce", "query"),
-    "Topics and groups": ("topics", "groups", "configs", "txn"),
+    "Topics and groups": ("topics", "groups", "configs", "txn", "registry"),
     "Cluster and access": (
         "cluster", "brokers", "quorum", "features", "reassign", "elect-leaders", "acls", "users", "tokens", "quotas",
     ),

@@ -59,7 +59,7 @@ def schema(inv: Invocation, /, kind: str | None) -> int:
 def _schema_of(name: str) -> dict[str, Any]:
     if name != APPLY:
         return catalogue.schema_of(name)
-    from kcli.flows.resources.schema import documents_schema
+    from kcli.flows.resources.schema import documents_schema  # only for this one
 
     return documents_schema()
 

@@ -5,17 +5,18 @@ from typing import Any
 
 import click
 
-from kcli.commands.shared.changing import run_change
+from kcli.commands.shared.changing import change_with, run_change
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.move_watch import wait_for_directories, wait_for_moves
+from kcli.commands.shared.registry_client import open_registry, registry_address
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.types import TopicPartition
-from kcli.flows.journal import LogDirEntry, find, listed
+from kcli.flows.journal import REGISTRY_ENTRIES, LogDirEntry, find, listed
 from kcli.flows.reassign.change import Moving
-from kcli.flows.undo import restore_of
+from kcli.flows.undo import registry_restore_of, restore_of
 from kcli.output.tables import Column
 
 JOURNALS = (
@@ -50,12 +51,16 @@ ENTRIES = (
                     "log_dir",
                     "controller",
                     "feature",
+                    "schema",
+                    "created_schema",
+                    "registry_setting",
                 ),
                 meaning="A committed offset, a start offset of a share group, a topic without its records, a topic that "
                 "was created, the number of partitions of a topic, offsets of a group that were set, an ACL that was "
                 "deleted or created, a quota, a SCRAM credential without its secrets, one that was made, "
                 "retention.ms of a topic, a configuration key, one that is a secret, the replicas of a partition, the "
-                "log directory of a replica, a voter of the quorum, the level of a feature.",
+                "log directory of a replica, a voter of the quorum, the level of a feature, a version of a subject that was "
+                "deleted or registered, a compatibility or mode of a schema registry.",
             ),
             Column("user", values="string", meaning="Of a credential: the user.", sometimes=True),
             Column("mechanism", values="string", meaning="Of a credential: its mechanism.", sometimes=True),
@@ -103,6 +108,23 @@ ENTRIES = (
             Column(
                 "added", values="boolean", meaning="Of a voter: it was added, else removed.", sometimes=True
             ),
+            Column(
+                "subject",
+                values="string?",
+                meaning="Of a schema registry: the subject; null for all subjects.",
+                sometimes=True,
+            ),
+            Column(
+                "version",
+                values="integer?",
+                meaning="Its version; null where the registry chose it.",
+                sometimes=True,
+            ),
+            Column(
+                "id", values="integer?", meaning="Its id; null where the registry chose it.", sometimes=True
+            ),
+            Column("schema", values="string", meaning="The text of the schema.", sometimes=True),
+            Column("permanent", values="boolean", meaning="Whether it was deleted for good.", sometimes=True),
             Column(
                 "rewind",
                 values="string",
@@ -176,7 +198,7 @@ def undo(inv: Invocation, journal_id: str | None) -> int:
 
     What deletes groups, committed offsets, topics, ACLs and users, or replaces quotas, levels of loggers and client
     metrics, keeps what was there in a journal on this machine, and what creates ACLs keeps which; ID is in its last line.
-    Without ID the changes of the cluster are listed.
+    Without ID the changes of the cluster are listed, and those of a schema registry that is named.
 
     What drains brokers, moves replicas between log directories, adds voters to the quorum or removes them, or changes
     levels of features keeps a journal, too. Only what is gone is made again: an offset that was committed since, or a
@@ -188,6 +210,9 @@ def undo(inv: Invocation, journal_id: str | None) -> int:
         return _list(inv)
     journal = find(journal_id)
     first = journal.entries[0]
+    if isinstance(first, REGISTRY_ENTRIES):
+        with open_registry(inv) as registry:
+            return change_with(inv, registry, registry.address, registry_restore_of(journal, registry))
 
     def wait(admin: Admin, moving: Collection[TopicPartition]) -> int:
         if isinstance(first, LogDirEntry):
@@ -201,9 +226,14 @@ def undo(inv: Invocation, journal_id: str | None) -> int:
 
 def _list(inv: Invocation) -> int:
     inv.page()
-    with open_admin(inv) as admin:
+    with open_admin(inv, with_registry=True) as admin:
         cluster = connect(inv, admin)
     found, broken = listed(cluster)
+    registry = registry_address(inv)
+    if registry is not None:
+        of_registry, broken_too = listed(registry)
+        found = sorted([*found, *of_registry], key=lambda one: (one.at, one.id))
+        broken += broken_too
     for path in broken:
         inv.talk.warn(f"{path} is not a journal of this cluster")
     rows = [

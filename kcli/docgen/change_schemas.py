@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from kcli.account.change import Change
+from kcli.account.change import ChangeOf
 from kcli.account.outcomes import Outcome
 from kcli.docgen.list_schemas import Schema, document, item, titled
 from kcli.output.tables import Column
@@ -22,7 +22,7 @@ _UNDO = Column(
 )
 
 
-def change_schemas(change: type[Change[Any, Any]]) -> dict[str, Schema]:
+def change_schemas(change: type[ChangeOf[Any, Any, Any]]) -> dict[str, Schema]:
     """The four schemas by name."""
     made: dict[str, Schema] = {}
     columns = {

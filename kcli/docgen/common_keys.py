@@ -22,7 +22,8 @@ COMMON_KEYS = (
     Column(
         "cluster",
         values="string?",
-        meaning="Id of the cluster; null where the command needs none, or where it is unknown.",
+        meaning="Id of the cluster, or address of the schema registry; null where the command needs none, or where it is "
+        "unknown.",
     ),
     Column("at", values="time", meaning="When the document was begun, in UTC."),
     Column("warnings", values="strings", meaning="Warnings of the command, as on stderr."),

@@ -367,6 +367,38 @@ LISTS = {
             Items("Reassignment", "A partition.", "commands.reassign._status:COLUMNS+TARGET"),
         ),
         _list(
+            "registry check",
+            "Whether a schema is compatible with a subject.",
+            Items("SchemaCheck", "A schema.", "flows.registry.check:COLUMNS"),
+        ),
+        _list(
+            "registry config",
+            "The compatibility of a subject of a schema registry, or of all.",
+            Items("RegistryConfig", "A setting.", "flows.registry.settings:CONFIG"),
+        ),
+        _list(
+            "registry describe",
+            "Versions of a subject.",
+            Items("SubjectDescription", "A version.", "flows.registry.rows:DESCRIBED"),
+        ),
+        _list(
+            "registry export",
+            "Schemas of a registry, each after those to which it refers.",
+            Items("RegistrySchema", "A version of a subject.", "flows.registry.exported:COLUMNS"),
+        ),
+        _list("registry list", "Subjects.", Items("Subject", "A subject.", "flows.registry.rows:SUBJECTS")),
+        _list(
+            "registry mode",
+            "The mode of a subject of a schema registry, or of all.",
+            Items("RegistryMode", "A setting.", "flows.registry.settings:MODE"),
+        ),
+        _list(
+            "registry usage",
+            "Topics whose last records carry an id of a subject.",
+            Items("SubjectUsage", "An id in the keys or values of a topic.", "flows.registry.usage:COLUMNS"),
+            head="flows.registry.usage:HEAD",
+        ),
+        _list(
             "sandbox status, sandbox up",
             "Sandboxes on this machine.",
             Items("SandboxStatus", "", "commands.sandbox._statuses:COLUMNS+FURTHER"),

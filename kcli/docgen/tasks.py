@@ -366,6 +366,29 @@ TASKS: dict[str, tuple[Task, ...]] = {
             "quota throttle rate noisy",
         ),
         Task(
+            "see the schemas of a registry",
+            ("kcli registry list", "kcli registry describe orders-value"),
+            "schema registry subject subjects version avro protobuf confluent karapace apicurio",
+        ),
+        Task(
+            "check and register a schema",
+            (
+                "kcli registry check orders-value order.avsc",
+                "kcli registry register orders-value order.avsc",
+            ),
+            "schema registry compatible compatibility evolution register subject",
+        ),
+        Task(
+            "find the topics that use a schema",
+            ("kcli registry usage orders-value",),
+            "schema registry subject id used consumers topics who",
+        ),
+        Task(
+            "copy a schema registry",
+            ("kcli registry export --profile prod | kcli registry import - --profile staging",),
+            "schema registry export import migrate backup ids",
+        ),
+        Task(
             "take back a deletion",
             ("kcli undo", "kcli groups rewind --journal"),
             "undo restore mistake journal",

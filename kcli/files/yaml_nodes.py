@@ -53,7 +53,7 @@ def yaml_documents(text: str, repeated: list[YamlError]) -> Iterator[Node]:
     """The root of each document; YamlError at what is refused, after the documents before it. Empty documents are a
     scalar without text. ``repeated`` gets the keys that are twice in a mapping, which has the first of them only.
     """
-    import yaml
+    import yaml  # on use
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:

@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-from kcli.account.change import Change
+from kcli.account.change import ChangeOf
 
 CHANGES = {
     "AclCreate": "kcli.flows.acls.create:AclCreation",
@@ -31,8 +31,14 @@ CHANGES = {
     "QuotaAlter": "kcli.flows.quotas.alter:QuotaAlteration",
     "Reassignment": "kcli.flows.reassign.run:ReassignmentRun",
     "ReassignmentCancel": "kcli.flows.reassign.cancel:ReassignmentCancel",
+    "RegistryConfigAlter": "kcli.flows.registry.settings:CompatibilityChange",
+    "RegistryModeAlter": "kcli.flows.registry.settings:ModeChange",
     "ReplicaRestore": "kcli.flows.reassign.restore:ReplicaRestore",
     "Rewind": "kcli.flows.rewind.change:OffsetsChange",
+    "SchemaDelete": "kcli.flows.registry.delete:SchemaDeletion",
+    "SchemaImport": "kcli.flows.registry.importing:SchemaImport",
+    "SchemaRegister": "kcli.flows.registry.register:SchemaRegistration",
+    "SchemaUndelete": "kcli.flows.registry.undelete:SchemaUndeletion",
     "TokenCreate": "kcli.flows.tokens.create:TokenCreation",
     "TokenExpire": "kcli.flows.tokens.expiry:TokenEnd",
     "TokenRenew": "kcli.flows.tokens.expiry:TokenRenewal",
@@ -48,8 +54,8 @@ CHANGES = {
 """The class of each kind, which is imported when it is needed."""
 
 
-def change_class(kind: str) -> type[Change[Any, Any]]:
+def change_class(kind: str) -> type[ChangeOf[Any, Any, Any]]:
     """The class of a kind."""
     module, _, name = CHANGES[kind].partition(":")
-    found: type[Change[Any, Any]] = getattr(importlib.import_module(module), name)
+    found: type[ChangeOf[Any, Any, Any]] = getattr(importlib.import_module(module), name)
     return found

@@ -7,7 +7,7 @@ struct here and a row in ``undo.py``.
 import contextlib
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -22,6 +22,7 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.files.journal_folder import JournalError, JournalFolder, new_id
 from kcli.files.xdg import state_home
 from kcli.output.progress import counted
+from kcli.serde.registry.client import Reference, Schema
 
 KIND = "ChangeJournal"
 _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
@@ -443,6 +444,98 @@ class LogDirEntry(msgspec.Struct, frozen=True, tag_field="what", tag="log_dir"):
         }
 
 
+class SchemaEntry(msgspec.Struct, frozen=True, tag_field="what", tag="schema"):
+    """A version of a subject of a schema registry. ``references``: name, subject and version. ``permanent``: it was
+    deleted for good, with its id.
+    """
+
+    subject: str
+    version: int
+    id: int
+    type: str
+    text: str
+    references: tuple[tuple[str, str, int], ...]
+    permanent: bool = False
+
+    @classmethod
+    def of(cls, schema: Schema, *, permanent: bool = False) -> Self:
+        references = tuple((one.name, one.subject, one.version) for one in schema.references)
+        return cls(schema.subject, schema.version, schema.id, schema.kind, schema.text, references, permanent)
+
+    def schema_of(self) -> Schema:
+        """The schema."""
+        references = tuple(Reference(*one) for one in self.references)
+        return Schema(self.id, self.type, self.text, references, self.subject, self.version)
+
+    @staticmethod
+    def words(entries: "Sequence[Entry]") -> str:
+        """``3 versions of orders-value, for good``."""
+        schemas = [entry for entry in entries if isinstance(entry, SchemaEntry)]
+        names = [*dict.fromkeys(entry.subject for entry in schemas)]
+        subjects = ", ".join(names) if len(names) < 5 else counted(len(names), "subject")
+        how = ", for good" if schemas[0].permanent else ""
+        return f"{counted(len(schemas), 'version')} of {subjects}{how}"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {
+            "what": "schema",
+            "subject": self.subject,
+            "version": self.version,
+            "id": self.id,
+            "schema": self.text,
+            "permanent": self.permanent,
+        }
+
+
+class CreatedSchemaEntry(SchemaEntry, frozen=True, tag_field="what", tag="created_schema"):
+    """A version that the change registers: to undo it is to delete it, softly. ``version`` 0 and ``id`` −1 where the
+    registry chooses them.
+    """
+
+    @staticmethod
+    def words(entries: "Sequence[Entry]") -> str:
+        """``2 versions of orders-value, registered``."""
+        return f"{SchemaEntry.words(entries)}, registered"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {
+            "what": "created_schema",
+            "subject": self.subject,
+            "version": self.version or None,
+            "id": self.id if self.id >= 0 else None,
+            "schema": self.text,
+        }
+
+
+class RegistrySettingEntry(msgspec.Struct, frozen=True, tag_field="what", tag="registry_setting"):
+    """The compatibility or the mode of a subject, or of all (empty), before a change and after it; None: no own one."""
+
+    subject: str
+    key: str
+    before: str | None
+    after: str | None
+
+    @staticmethod
+    def words(entries: "Sequence[RegistrySettingEntry]") -> str:
+        """``compatibility of orders-value``."""
+        return ", ".join(f"{entry.key} of {entry.subject or 'the registry'}" for entry in entries)
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {
+            "what": "registry_setting",
+            "subject": self.subject or None,
+            "key": self.key,
+            "before": self.before,
+            "after": self.after,
+        }
+
+
 Entry = (
     OffsetEntry
     | ShareOffsetEntry
@@ -462,7 +555,13 @@ Entry = (
     | FeatureEntry
     | ReplicasEntry
     | LogDirEntry
+    | SchemaEntry
+    | CreatedSchemaEntry
+    | RegistrySettingEntry
 )
+
+REGISTRY_ENTRIES = (SchemaEntry, RegistrySettingEntry)
+"""Those of changes of a schema registry; the ``cluster`` of their journals is its address."""
 
 
 class Journal(msgspec.Struct, frozen=True):

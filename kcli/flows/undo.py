@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from kcli.account.change import Change
+from kcli.account.change import Change, ChangeOf
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.acls.create import AclRestore
@@ -17,14 +17,17 @@ from kcli.flows.journal import (
     ConfigKeyEntry,
     ControllerEntry,
     CreatedAclEntry,
+    CreatedSchemaEntry,
     Entry,
     FeatureEntry,
     Journal,
     LogDirEntry,
     OffsetEntry,
     QuotaEntry,
+    RegistrySettingEntry,
     ReplicasEntry,
     RetentionEntry,
+    SchemaEntry,
     ShareOffsetEntry,
     TopicEntry,
     UserEntry,
@@ -33,11 +36,13 @@ from kcli.flows.quorum import voters
 from kcli.flows.quotas.alter import QuotaRestore
 from kcli.flows.reassign.change import Moving
 from kcli.flows.reassign.restore import ReplicaRestore
+from kcli.flows.registry import delete, importing, settings, undelete
 from kcli.flows.resources.apply import Apply
 from kcli.flows.resources.undo import ApplyUndo
 from kcli.flows.rewind.text import Where
 from kcli.flows.topics.restore import TopicRestore
 from kcli.flows.topics.retention import RetentionRestore
+from kcli.serde.registry.admin import RegistryAdmin
 
 
 class NotRestorableError(KcliError):
@@ -81,3 +86,19 @@ def restore_of(journal: Journal, moving: Moving, where: Where, *, dry: bool) -> 
             do="set a new password for the user",
         )
     return RESTORES[kind](journal)
+
+
+def registry_restore_of(journal: Journal, registry: RegistryAdmin) -> ChangeOf[RegistryAdmin, Any, Any]:
+    """Likewise of a journal of a schema registry, whose first entry is one of ``REGISTRY_ENTRIES``.
+
+    What was deleted for good is imported with its ids; where a registry cannot, it may still know them.
+    """
+    first = journal.entries[0]
+    if isinstance(first, RegistrySettingEntry):
+        return settings.undoing(journal)
+    if isinstance(first, CreatedSchemaEntry):
+        return delete.SchemaRetraction(journal)
+    assert isinstance(first, SchemaEntry)
+    if first.permanent and registry.can_import():
+        return importing.SchemaReturn(journal)
+    return undelete.SchemaRestore(journal)

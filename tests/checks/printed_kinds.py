@@ -36,6 +36,10 @@ ELSEWHERE = {
     "commands/cluster/_rows.py:_print": ["ClusterDescriptionList ClusterDescription CLUSTER"],
     "commands/shared/option_rows.py:print_values": ["ClientConfigList ClientConfig (*COLUMNS,_ORIGIN)"],
     "commands/configs/describe.py:describe_configs": ["ConfigValueList ConfigValue _COLUMNS+WITH_ORIGIN"],
+    "commands/schema_registry/describe.py:describe_subject": [
+        "SubjectDescriptionList SubjectDescription DESCRIBED"
+    ],
+    "commands/schema_registry/list.py:list_subjects": ["SubjectList Subject SUBJECTS"],
     "commands/topics/_describing.py:print_descriptions": [
         "TopicDescriptionList TopicDescription DESCRIPTION"
     ],

@@ -34,8 +34,8 @@ ESCAPED = (
 """Documents, whose strings their format escapes."""
 OWN = (
     # Numbers and words of kcli's own, and what the user typed.
-    "commands/_diffing.py:compare_files", "commands/completion.py:completion", "commands/schema.py:schema",
-    "commands/demo/run.py:show_all",
+    "commands/_diffing.py:compare_files",
+    "commands/completion.py:completion", "commands/schema.py:schema", "commands/demo/run.py:show_all",
     "commands/mirror/report.py:print_groups",
     "commands/demo/run.py:_throw_away_kafka",
     "commands/demo/stage.py:Stage.command", "commands/demo/stage.py:Stage.line",

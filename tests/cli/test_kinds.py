@@ -14,7 +14,7 @@ from kcli.core.protocol.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
-from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
 from kcli.tui.screens.brokers import Brokers
 from kcli.tui.screens.events import Events
 from kcli.tui.screens.group_config import GroupConfig
@@ -22,10 +22,12 @@ from kcli.tui.screens.group_members import GroupMembers
 from kcli.tui.screens.group_partitions import GroupPartitions
 from kcli.tui.screens.groups import Groups
 from kcli.tui.screens.topics import Topics
+from tests.batches import batch_of
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
+from tests.registry.server import RunningRegistry
 from tests.run import ROOT, kcli, ok
 from tests.unit.flows.perf.made_up_runs import made_up_item
 
@@ -134,7 +136,30 @@ LINES = [
     ("perf produce -t t --num-records 5 --record-size 50", "PerfReport", "PerfReport"),
     ("perf consume -t t", "PerfReport", "PerfReport"),
     ("perf compare {run} {run}", "PerfComparison", "PerfDifference"),
+    ("registry list", "SubjectList", "Subject"),
+    ("registry describe s --references", "SubjectDescriptionList", "SubjectDescription"),
+    ("registry check s {schema}", "SchemaCheckList", "SchemaCheck"),
+    ("registry usage s", "SubjectUsageList", "SubjectUsage"),
+    ("registry export", "RegistrySchemaList", "RegistrySchema"),
+    ("registry config s", "RegistryConfigList", "RegistryConfig"),
+    ("registry mode s", "RegistryModeList", "RegistryMode"),
+    ("registry config s --set FULL --dry-run", "RegistryConfigAlterPlan", "RegistryConfigAlterPlanItem"),
+    ("registry config s --set BACKWARD --yes", "RegistryConfigAlterReport", "RegistryConfigAlterReportItem"),
+    ("registry mode s --set READONLY --dry-run", "RegistryModeAlterPlan", "RegistryModeAlterPlanItem"),
+    ("registry mode s --set READWRITE --yes", "RegistryModeAlterReport", "RegistryModeAlterReportItem"),
+    ("registry register s {schema} --dry-run", "SchemaRegisterPlan", "SchemaRegisterPlanItem"),
+    ("registry register s {schema} --yes", "SchemaRegisterReport", "SchemaRegisterReportItem"),
+    ("registry delete s:1 --dry-run", "SchemaDeletePlan", "SchemaDeletePlanItem"),
+    ("registry delete gone --yes", "SchemaDeleteReport", "SchemaDeleteReportItem"),
+    ("registry undelete gone --dry-run", "SchemaUndeletePlan", "SchemaUndeletePlanItem"),
+    ("registry undelete gone --yes", "SchemaUndeleteReport", "SchemaUndeleteReportItem"),
+    ("registry import {exported} --dry-run", "SchemaImportPlan", "SchemaImportPlanItem"),
+    ("registry import {exported} --yes", "SchemaImportReport", "SchemaImportReportItem"),
 ]
+EXPORTED = {
+    "kind": "RegistrySchema", "subject": "imported", "version": 3, "id": 30, "type": "avro", "references": [],
+    "schema": '"bytes"', "compatibility": "NONE",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +189,15 @@ def cluster() -> Iterator[FakeCluster]:
         yield made
 
 
-def test_every_line_and_document_has_its_kind(cluster: FakeCluster, tmp_path: Path) -> None:
+@pytest.fixture
+def registry() -> Iterator[str]:
+    with RunningRegistry() as running:
+        for subject in ("s", "gone"):
+            running.content.register(subject, {"schema": '"int"'})
+        yield running.url
+
+
+def test_every_line_and_document_has_its_kind(cluster: FakeCluster, registry: str, tmp_path: Path) -> None:
     file = tmp_path / "offsets.csv"
     file.write_text("t,0,3\n")
     files = {"file": file, "password": tmp_path / "password", "run": tmp_path / "run.json"}
@@ -176,6 +209,11 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, tmp_path: Pa
     files["applied"].write_text(
         "{apiVersion: kcli/v1, kind: Topic, metadata: {name: a}, spec: {config: {retention.ms: 9}}}"
     )
+    files["schema"], files["exported"] = tmp_path / "s.avsc", tmp_path / "exported.ndjson"
+    files["schema"].write_text('"int"')
+    files["exported"].write_text(json.dumps(EXPORTED))
+    rows = [Record("b", 0, 0, wall_ms(), 0, None, b"\0\0\0\0\1x", ())]
+    cluster.append("b", 0, bytes(batch_of(rows).raw))
     files["run"].write_text(json.dumps({"kind": "PerfReport", **made_up_item(Random(1), intervals=50)}))
     files["password"].write_text("x")
     files["password"].chmod(0o600)
@@ -188,7 +226,8 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, tmp_path: Pa
         files["hmac"].unlink(missing_ok=True)
         cluster.stopped_brokers.add(9)
         words = line.format(**files).split()
-        done = kcli(*words, "-o", form, bootstrap=cluster.bootstrap, XDG_STATE_HOME=str(tmp_path))
+        settings = {"XDG_STATE_HOME": str(tmp_path), "KCLI_X_SCHEMA_REGISTRY_URL": registry}
+        done = kcli(*words, "-o", form, bootstrap=cluster.bootstrap, stdin=b"", **settings)
         return ok(done).decode()
 
     for line, _document, item in LINES:
@@ -210,7 +249,7 @@ def test_the_kinds_are_documented() -> None:
     section = (ROOT / "docs/groups.md").read_text().partition("## Kinds")[2]
     named = set(
         re.findall(
-            r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Broker|Feature|Group|Quorum|Quota|Reassignment|Resource|Token|Transaction|User)\b",
+            r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Broker|Feature|Group|Quorum|Quota|Reassignment|Resource|Subject|Token|Transaction|User)\b",
             section,
         )
     )

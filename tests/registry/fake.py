@@ -103,6 +103,7 @@ class FakeRegistry:
         versions = self.subjects.setdefault(subject, [])
         if not any(one.stored is stored and not one.deleted for one in versions):
             last = max((one.number for one in versions), default=0)
+            versions[:] = [one for one in versions if one.number != version]
             versions.append(Version(version or last + 1, stored))
         return stored.id
 
@@ -273,12 +274,12 @@ class FakeRegistry:
     def _compatible(self, subject: str, version: list[str], body: dict[str, Any], flags: set[str]) -> Any:
         if not version and not self._is_confluent:
             raise self._no_such_path()
+        _check(body, self.like)
         known = [one for one in self.subjects.get(subject, ()) if not one.deleted]
         if not known and self._is_confluent and version in ([], ["latest"]):
             return {"is_compatible": True}
         if not known and not self._is_confluent:
             raise RefusedError(404, 40402, "Version -1 not found.")
-        _check(body, self.like)
         level = self._level(subject)
         if version and version != ["latest"]:
             known = [self._numbered(subject, version[0], deleted=False)]

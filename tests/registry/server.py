@@ -12,6 +12,7 @@ from tests.registry.fake import FakeRegistry, RefusedError
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # headers and body are two writes: the second would wait for 40 ms
     server: "_Server"
 
     def do_GET(self) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from kcli.commands.shared.changing import change_with
 from kcli.commands.shared.context import Invocation
@@ -40,4 +41,5 @@ def import_into_zookeeper(inv: Invocation, hosts: str, file: FileOffsets) -> int
     inv.read_profile()
     with open_zookeeper(inv, hosts) as zookeeper:
         change = NodeImport(file, hosts, again=inv.yes, dry=inv.dry_run)
-        return change_with(inv, zookeeper, cluster_id(zookeeper), change)
+        client: Any = zookeeper  # imports of offsets are changes of a cluster, this one excepted
+        return change_with(inv, client, cluster_id(zookeeper), change)

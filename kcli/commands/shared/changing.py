@@ -1,4 +1,5 @@
-"""The one workflow of everything that changes a cluster: plan, question, another look, act, read-back, report, exit code.
+"""The one workflow of everything that changes a cluster, or a schema registry: plan, question, another look, act,
+read-back, report, exit code.
 
 ``--dry-run`` ends after the plan, with the exit code that the act would have. Verbs supply a ``Change``; what becomes of
 each item of its scope is in an ``Account``.
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kcli.account.change import Change, Item, Journal, planned
+from kcli.account.change import A, Change, ChangeOf, Item, Journal, planned
 from kcli.account.outcomes import Account, Outcome
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.confirm import ask, check_answerable, show_plan
@@ -31,7 +32,7 @@ def run_change(inv: Invocation, change: Change[Any, Any]) -> int:
         return change_with(inv, admin, cluster, change)
 
 
-def change_with(inv: Invocation, client: Any, cluster: str, change: Change[Any, Any]) -> int:
+def change_with(inv: Invocation, client: A, cluster: str, change: ChangeOf[A, Any, Any]) -> int:
     """The same with a client that is open; it is what the change calls ``admin``."""
     return _ChangeRun(inv, client, cluster, change).run()
 
@@ -41,18 +42,18 @@ def report_change(inv: Invocation, cluster: str, change: Change[Any, Any], items
     return _ChangeRun(inv, None, cluster, change).end(items, items)
 
 
-def plan_columns(change: Change[Any, Any] | type[Change[Any, Any]]) -> tuple[Column, ...]:
+def plan_columns(change: ChangeOf[Any, Any, Any] | type[ChangeOf[Any, Any, Any]]) -> tuple[Column, ...]:
     """The columns of a plan: the status is the last one, so that those before keep their place in csv and tsv."""
     return (*change.columns, *change.plan_columns, Column("note", "prose"), Column("status"))
 
 
-def report_columns(change: Change[Any, Any] | type[Change[Any, Any]]) -> tuple[Column, ...]:
+def report_columns(change: ChangeOf[Any, Any, Any] | type[ChangeOf[Any, Any, Any]]) -> tuple[Column, ...]:
     """The columns of a report."""
     return (*change.columns, *change.report_columns, Column("status"), Column("note", "prose"))
 
 
 class _ChangeRun:
-    def __init__(self, inv: Invocation, admin: Any, cluster: str, change: Change[Any, Any]) -> None:
+    def __init__(self, inv: Invocation, admin: Any, cluster: str, change: ChangeOf[Any, Any, Any]) -> None:
         self.inv, self.admin, self.cluster, self.change = inv, admin, cluster, change
         self.journal: Journal | None = None
 

@@ -32,15 +32,16 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 
-def open_admin(inv: Invocation) -> Admin:
-    """The admin client of this run; a context manager."""
-    return Admin(admin_options(inv), inv.hooks, timeout=inv.timeout)
+def open_admin(inv: Invocation, *, with_registry: bool = False) -> Admin:
+    """The admin client of this run; a context manager. ``with_registry``: the run uses a schema registry, too."""
+    return Admin(admin_options(inv, with_registry=with_registry), inv.hooks, timeout=inv.timeout)
 
 
-def admin_options(inv: Invocation) -> ClientOptions:
+def admin_options(inv: Invocation, *, with_registry: bool = False) -> ClientOptions:
     """The options of an administrative client; ConfigError for what it does not use."""
     options = inv.client_options(ClientOptions, unused=CREATES_NONE)
-    inv.configuration.check_no_registry()
+    if not with_registry:
+        inv.configuration.check_no_registry()
     return options
 
 

@@ -199,7 +199,7 @@ class Configuration:
             if origin == COMMAND_LINE:
                 raise ConfigError(
                     f"-X {key_of(name)} has no effect",
-                    why="no schema registry is used: only `kcli consume` and `kcli produce` with -s use one",
+                    why="no schema registry is used: `kcli registry` uses one, and so do consume and produce with -s",
                     do="leave it out, or add -s, as in -s value=avro",
                 )
 

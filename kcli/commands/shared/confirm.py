@@ -162,8 +162,9 @@ def with_cluster(plan: str, inv: Invocation) -> str:
     """The plan below a line with the cluster's name and id and the profile, unless its first line has them."""
     cluster = f"cluster {visible_line(inv.cluster_id)}" if inv.cluster_id else ""
     profile = f"profile {inv.profile.name}" if inv.profile is not None else ""
+    place = inv.place.name if inv.place is not None else ""
     first = plan.partition("\n")[0]
-    if cluster in first and profile in first:
+    if cluster in first and profile in first and place in first:
         return plan
     return f"On {cluster_text(inv.cluster_name, inv.cluster_id)}:\n{plan}"
 

@@ -146,6 +146,8 @@ class Invocation:
         self.clusters: list[Resolved] = []
         """The options of each cluster of the run."""
         self.cluster_id: str | None = None
+        self.place: ClusterName | None = None
+        """What is changed, where that is no cluster."""
         self.rephrase: Callable[[str], str] = str
         """What a remedy of a flow that is another command's as well is for the user of this one."""
 
@@ -159,7 +161,7 @@ class Invocation:
     @property
     def cluster_name(self) -> ClusterName:
         """How plans name the cluster that is changed: ``prod``, with the details ``profile prod, as User:ops``."""
-        return cluster_name(self.acting or self.resolved)
+        return self.place or cluster_name(self.acting or self.resolved)
 
     def with_user(self, remedy: str) -> str:
         """``remedy`` with the user of the command's cluster in the commands that grant a permission, where it is known.

@@ -61,7 +61,11 @@ def number_of(key: str, text: str) -> str:
     if unit is not None and word.lower() in _LIKE_NEVER:
         _never(key, text)
         raise ValueError(f"{text!r} is no number; no limit is {_NEVER_WORD!r}")
-    if unit is None or not _WITH_UNIT.fullmatch(word) or _WITH_EXPONENT.fullmatch(word):
+    if unit is None or not _WITH_UNIT.fullmatch(word):
+        return text
+    if unit.per_second and _WITH_EXPONENT.fullmatch(
+        word
+    ):  # rates may be fractions, as the default of the cleaner's is
         return text
     if unit.is_time:
         return _whole(key, word, _milliseconds(key, word), unit)

@@ -223,9 +223,7 @@ def _unknown(one: _Headed, group: str) -> tuple[Fault, bool]:
         ), False
     if not one.kind and not one.version and _is_cluster_of_topicctl(one.node):
         what = "topicctl's file of a cluster describes nothing in it"
-        return Fault(
-            _place(one), what, do="leave it out; `kcli profile add` makes a profile of a cluster"
-        ), True
+        return Fault(_place(one), what, do="leave it out; a profile has the connection of a cluster"), True
     if not one.kind or not one.version:
         lacks = [name for name, text in (("apiVersion", one.version), ("kind", one.kind)) if not text]
         what, do = (

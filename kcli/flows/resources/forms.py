@@ -32,6 +32,7 @@ from kcli.flows.resources.shapes import (
     Whole,
     whole_key,
 )
+from kcli.output.progress import counted
 
 MECHANISMS = tuple(mechanism_name(one) for one in ScramMechanism)
 USUAL_MECHANISM = "SCRAM-SHA-512"
@@ -115,7 +116,9 @@ def check_assignment(spec: Spec, at: Path, document: Document) -> None:
             document.fault(where, f"partition {partition} is none of the {partitions} partitions")
         if replicas is not None and len(brokers) != replicas:
             document.fault(
-                where, f"partition {partition} has {len(brokers)} brokers, and the topic {replicas} replicas"
+                where,
+                f"partition {partition} is on {counted(len(brokers), 'broker')}, not on {replicas}",
+                "spec.replication_factor is the number of replicas of each partition",
             )
     missing = sorted(set(range(partitions or max(assignment, default=-1) + 1)) - set(assignment))
     if assignment and missing:

@@ -73,7 +73,7 @@ _ACL = Record(
 )
 _ACLS = Field(Listed(_ACL, 0, nullable=True))
 _NAMES = Field(Listed(Text("a name"), 0, unique=True, nullable=True))
-_PASSWORD = "passwords are neither read here nor generated: `kcli users set` sets one"  # noqa: S105 - a sentence
+_PASSWORD = "passwords are neither read here nor generated"  # noqa: S105 - a sentence
 _NO_NAME = Text(nullable=True)
 _QUOTA_ENTITIES: dict[str, Callable[[Spec], dict[str, str | None]]] = {
     "USER": lambda entity: {USER: entity.get("user")},

@@ -14,7 +14,7 @@ def documents_schema() -> dict[str, Any]:
     return {
         "$schema": _DRAFT,
         "title": "kcli documents",
-        "description": "A document of a file of `kcli apply` and `kcli diff`.",
+        "description": "A document of a file that describes a cluster.",
         "type": "object",
         "required": ["apiVersion", "kind"],
         "properties": {"kind": {"enum": [str(kind) for kind in FORMS]}},

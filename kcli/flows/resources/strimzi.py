@@ -78,7 +78,7 @@ _TOPIC = Record(
     unknown=UNKNOWN,
     nullable=True,
 )
-_SECRET = "Secrets of Kubernetes are not read: `kcli users set` sets a password"  # noqa: S105 - a sentence
+_SECRET = "Secrets of Kubernetes are not read"  # noqa: S105 - a sentence
 _USER = Record(
     {
         "userName": Field(Text("the name of a user")),

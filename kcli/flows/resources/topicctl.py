@@ -31,7 +31,7 @@ from kcli.flows.resources.shapes import (
 
 _RETENTION = "retention.ms"
 _MINUTE = 60_000  # ms
-_PLACED = "brokers choose where a new topic is, and `kcli reassign plan` moves it"
+_PLACED = "brokers choose where a new topic is, and its replicas stay where they are"
 _PLACEMENT = Record(
     {
         "strategy": Field(

@@ -38,7 +38,9 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A schema of the registry. ``kind`` is AVRO, PROTOBUF or JSON; ``id`` is −1 for a schema from a file."""
+    """A schema of the registry. ``kind`` is AVRO, PROTOBUF or JSON; ``id`` is −1 for a schema from a file; ``guid`` is
+    empty where the registry has none.
+    """
 
     id: int
     kind: str
@@ -46,6 +48,7 @@ class Schema:
     references: tuple[Reference, ...] = ()
     subject: str = ""
     version: int = 0
+    guid: str = ""
 
 
 class Registry:
@@ -79,12 +82,12 @@ class Registry:
 
     def by_version(self, subject: str, version: int, *, serialized: bool = False) -> Schema:
         """One version of a subject; SchemaNotFoundError."""
-        return self._schema(f"/subjects/{_quoted(subject)}/versions/{version}", serialized)
+        return self._schema(f"/subjects/{quoted(subject)}/versions/{version}", serialized)
 
     def latest(self, subject: str, *, serialized: bool = False) -> Schema:
         """The newest version of a subject, requested each time; SchemaNotFoundError."""
-        path = _with_format(f"/subjects/{_quoted(subject)}/versions/latest", serialized)
-        return _schema_of(self._transport.ask("GET", path), path)
+        path = _with_format(f"/subjects/{quoted(subject)}/versions/latest", serialized)
+        return schema_of(self._transport.ask("GET", path), path)
 
     def subjects(self) -> list[str]:
         """The names of all subjects, in their order, requested each time."""
@@ -95,7 +98,7 @@ class Registry:
 
     def versions(self, subject: str) -> list[int]:
         """The numbers of all versions of a subject, in their order, requested each time; SchemaNotFoundError."""
-        path = f"/subjects/{_quoted(subject)}/versions"
+        path = f"/subjects/{quoted(subject)}/versions"
         found = self._transport.ask("GET", path)
         if not isinstance(found, list) or not all(type(number) is int for number in found):
             raise unusable(path, "it is no list of numbers")
@@ -103,13 +106,13 @@ class Registry:
 
     def look_up(self, subject: str, schema: Schema) -> int:
         """The id of a schema that is registered under ``subject``; SchemaNotFoundError."""
-        path = f"/subjects/{_quoted(subject)}"
-        return _id_of(self._transport.ask("POST", path, _body_of(schema)), path)
+        path = f"/subjects/{quoted(subject)}"
+        return _id_of(self._transport.ask("POST", path, body_of(schema)), path)
 
     def register(self, subject: str, schema: Schema) -> int:
         """Registers a schema, if it is not registered already, and returns its id."""
-        path = f"/subjects/{_quoted(subject)}/versions"
-        return _id_of(self._transport.ask("POST", path, _body_of(schema)), path)
+        path = f"/subjects/{quoted(subject)}/versions"
+        return _id_of(self._transport.ask("POST", path, body_of(schema)), path)
 
     def references(self, schema: Schema, *, serialized: bool = False) -> list[tuple[str, Schema]]:
         """All direct and indirect references of a schema, each once, as (name, schema); dependencies come first."""
@@ -142,7 +145,7 @@ class Registry:
         if schema is None:
             self._missing.refuse(path)
             try:
-                schema = _schema_of(self._transport.ask("GET", path), path)
+                schema = schema_of(self._transport.ask("GET", path), path)
             except SchemaNotFoundError as error:
                 self._missing.note(path, error)
                 raise
@@ -174,7 +177,8 @@ def referenced(schema: Schema, load: Callable[[Reference], Schema]) -> list[tupl
     return list(found.items())
 
 
-def _quoted(subject: str) -> str:
+def quoted(subject: str) -> str:
+    """A subject as a part of a path."""
     return quote(subject, safe="")
 
 
@@ -182,7 +186,8 @@ def _with_format(path: str, serialized: bool) -> str:
     return f"{path}?format=serialized" if serialized else path
 
 
-def _body_of(schema: Schema) -> dict[str, Any]:
+def body_of(schema: Schema) -> dict[str, Any]:
+    """What is posted of a schema."""
     body: dict[str, Any] = {"schema": schema.text}
     if schema.kind != "AVRO":
         body["schemaType"] = schema.kind
@@ -193,7 +198,7 @@ def _body_of(schema: Schema) -> dict[str, Any]:
     return body
 
 
-def _schema_of(answer: Any, path: str) -> Schema:
+def schema_of(answer: Any, path: str) -> Schema:
     """The schema in a response, which may be anything."""
     if not isinstance(answer, dict) or not isinstance(answer.get("schema"), str):
         raise unusable(path, "there is no schema in it")
@@ -210,6 +215,7 @@ def _schema_of(answer: Any, path: str) -> Schema:
         references=references,
         subject=str(answer.get("subject") or ""),
         version=version if isinstance(version, int) else 0,
+        guid=str(answer.get("guid") or ""),
     )
 
 

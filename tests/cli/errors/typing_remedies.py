@@ -84,11 +84,14 @@ def command_lines(text: str) -> list[str]:
 def type_remedy(part: str, said: str, bootstrap: str = "", *, then: str = "", **words: str) -> None:
     """For tests beside the tables: ``part`` of what was said, with all commands in it. ``then`` as in a row.
 
-    ``words``: placeholders, and those of ``READERS_WORDS``; ``state`` is the folder of kcli's state.
+    ``words``: placeholders, and those of ``READERS_WORDS``; ``state`` is the folder of kcli's state, ``registry`` the
+    address of a schema registry.
     """
     assert part in said, said
+    registry = {"KCLI_X_SCHEMA_REGISTRY_URL": words.pop("registry")} if "registry" in words else {}
     with TemporaryDirectory() as name:
-        variables = environment(bootstrap, XDG_STATE_HOME=words.pop("state", name), XDG_CONFIG_HOME=name)
+        state = words.pop("state", name)
+        variables = environment(bootstrap, XDG_STATE_HOME=state, XDG_CONFIG_HOME=name, **registry)
         known = {"cluster": bootstrap, "other": bootstrap, "dir": name, **words}
         type_lines(command_lines(part), known, variables, Path(name), then=then)
 

@@ -47,7 +47,7 @@ def test_units_become_the_number_that_the_key_counts(given: tuple[str, str], num
         ("cleanup.policy", "compact"), ("cleanup.policy", "never"), ("min.insync.replicas", "2k"),
         ("min.cleanable.dirty.ratio", "0.5"), ("leader.replication.throttled.replicas", "0:1,1:2"),
         ("compression.gzip.level", "9"), ("message.format.version", "3.0-IV1"), ("flush.messages", "7d"),
-        ("log.cleaner.io.max.bytes.per.second", "1.7976931348623157E308"), ("log.cleaner.backoff.ms", "1e3"),
+        ("log.cleaner.io.max.bytes.per.second", "1.7976931348623157E308"),
     ],
 )  # fmt: skip
 def test_everything_else_is_passed_on_as_it_is(key: str, text: str) -> None:

@@ -218,7 +218,7 @@ kind: Topic
         (
             "Topic",
             '{"replication_factor": 2, "assignment": {"0": [1]}}',
-            "partition 0 has 1 brokers, and the topic 2 replicas",
+            "partition 0 is on 1 broker, not on 2",
         ),
         ("Topic", '{"assignment": {"0": [1, 1]}}', "spec.assignment.0 has an element twice"),
         ("Topic", '{"assignment": {"x": [1]}}', "the key 'x' of spec.assignment must be the number of a partition"),

@@ -9,6 +9,7 @@ from kcli.core.exit_codes import ExitCode
 from kcli.flows.resources.documents import read_documents
 from kcli.flows.resources.faults import FilesError
 from kcli.flows.resources.policy import broken_rules, policy_error, read_policies
+from tests.cli.errors.typing_remedies import type_remedy
 
 DOCUMENTS = """\
 apiVersion: kcli/v1
@@ -102,6 +103,7 @@ def test_all_that_is_wrong_with_rules_is_named(judge: Judge) -> None:
 - {rule: "metadata.name =~ '['", message: m}
 """)
     assert caught.value.exit_code == ExitCode.USAGE
+    type_remedy("`kcli help filters` has the language", str([fault.do for fault in caught.value.faults]))
     assert [f"{one.place.line}:{one.place.column}: {one.what} {one.why} {one.do}" for one in caught.value.faults] == [
         "1:10: rules.1.kind must be one of Topic, AclBinding, User, Quota, BrokerConfig, GroupConfig, GroupOffsets, and is Topc"  # noqa: E501
         "  did you mean Topic?",

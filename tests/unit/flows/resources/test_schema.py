@@ -85,7 +85,8 @@ VALUES = (
 OF_SEVERAL_KEYS = (
     "is none of the",
     "spec.assignment lacks partition",
-    "brokers, and the topic",
+    "broker, not on",
+    "brokers, not on",
     "spec lacks resource_name",
     "names nothing",
 )

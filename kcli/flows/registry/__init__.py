@@ -1,0 +1,1 @@
+"""What ``kcli registry`` does: subjects of a schema registry, read and changed."""

@@ -1,0 +1,353 @@
+"""``kcli registry import``: registers the schemas of a file, with their ids and versions, or with new ones; and what
+was deleted for good, by ``kcli undo``.
+
+Registries accept ids in the mode IMPORT only, in which they accept nothing without an id: the mode is set on each subject
+for as long as it takes, and then restored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from kcli.account.change import Found, Item, Question, planned
+from kcli.account.outcomes import Outcome
+from kcli.core.errors import KcliError
+from kcli.flows.journal import CreatedSchemaEntry, Draft, Journal, RegistrySettingEntry, SchemaEntry
+from kcli.flows.registry.errors import (
+    IncompatibleError,
+    NotAppliedError,
+    RegistryStateError,
+    mode_refusal,
+    wait_until_empty,
+)
+from kcli.flows.registry.exported import Exported, in_order
+from kcli.flows.registry.names import VersionKey
+from kcli.flows.registry.settings import restore_mode, restore_settings
+from kcli.flows.registry.version_change import (
+    DELETED,
+    LIVE,
+    NEW_ID,
+    NEW_VERSION,
+    NONE,
+    ReadBack,
+    VersionChange,
+    VersionFacts,
+    VersionItem,
+)
+from kcli.output.progress import counted
+from kcli.serde.registry.admin import IMPORT, Registered, RegistryAdmin, same_schema
+from kcli.serde.registry.client import Schema
+
+
+class SchemaImport(VersionChange):
+    """``keep``: with the ids and versions of the file. ``name``: the file's, for people."""
+
+    kind = "SchemaImport"
+    printed_by = "registry import, undo"
+    columns = (*VersionChange.columns, NEW_VERSION, NEW_ID)
+    command = "registry import"
+    nothing = "nothing is to be registered: the registry has it all"
+    parts = True
+
+    def __init__(self, exported: Exported, name: str, *, keep: bool) -> None:
+        self.exported, self.name, self.keep = exported, name, keep
+        self._modes: dict[str, str | None] = {}
+        self._new: dict[VersionKey, Schema] = {}
+        self._left: dict[str, None] = {}
+
+    def decide(self, admin: RegistryAdmin) -> list[VersionItem]:
+        """A version that has another schema, and an id that is another schema's, are refused."""
+        without_mode = self.keep and not admin.can_import()
+        there: dict[str, dict[int, Registered]] = {}
+        refused: dict[str, KcliError | None] = {}
+        for subject in dict.fromkeys(schema.subject for schema in self.exported.schemas):
+            there[subject] = {one.schema.version: one for one in admin.versions(subject, deleted=True)}
+            mode = admin.mode(subject)
+            refused[subject] = mode_refusal(mode, subject, deleting=self.keep)
+            if mode == (IMPORT, True):
+                self._left[subject] = None
+        self._new = {}
+        decide = self._kept if self.keep else self._renumbered
+        items = [decide(admin, schema, there[schema.subject]) for schema in self.exported.schemas]
+        no_mode = _no_import(admin) if without_mode else None
+        items = [_refused(item, no_mode or refused[item.key.subject]) for item in items]
+        levels = [self._level(admin, *pair) for pair in self.exported.levels.items()]
+        return [*items, *(_refused(item, no_mode) for item in levels)]
+
+    def _kept(self, admin: RegistryAdmin, schema: Schema, there: Mapping[int, Registered]) -> VersionItem:
+        now = there.get(schema.version)
+        state = NONE if now is None else DELETED if now.deleted else LIVE
+        key = VersionKey(schema.subject, schema.version)
+        item: VersionItem = Item(key, VersionFacts(schema, state, schema.version, schema.id))
+        if now is not None and (now.schema.id != schema.id or not same_schema(now.schema, schema)):
+            return _refused(item, _other_version(key, now.schema))
+        if state == LIVE:
+            return item._replace(outcome=Outcome.UNCHANGED, note="it is there")
+        other = admin.by_id(schema.id, schema.subject)
+        if other is not None and not same_schema(other, schema):
+            return _refused(item, _other_schema(key, schema.id))
+        return item
+
+    def _renumbered(
+        self, admin: RegistryAdmin, schema: Schema, there: Mapping[int, Registered]
+    ) -> VersionItem:
+        key = VersionKey(schema.subject, schema.version)
+        now = there.get(schema.version)
+        state = NONE if now is None else DELETED if now.deleted else LIVE
+        item: VersionItem = Item(key, VersionFacts(schema, state))
+        mapped = self._mapped(schema)
+        if mapped is None:
+            return item  # it refers to one that is to be registered: nothing can be asked about it yet
+        known = admin.look_up(schema.subject, mapped)
+        if known is not None:
+            self._new[key] = known
+            facts = item.facts._replace(new_version=known.version, new_id=known.id)
+            return item._replace(facts=facts, outcome=Outcome.UNCHANGED, note="it is there")
+        answer = admin.check(schema.subject, mapped)
+        if not answer.is_compatible:
+            level = admin.compatibility(schema.subject).value
+            return _refused(item, IncompatibleError(schema.subject, level, answer.messages))
+        return item
+
+    def _mapped(self, schema: Schema) -> Schema | None:
+        """With references to the versions that those of the file have here; None where one has none yet."""
+        mine = {VersionKey(one.subject, one.version) for one in self.exported.schemas}
+        references = []
+        for ref in schema.references:
+            key = VersionKey(ref.subject, ref.version)
+            if key in self._new:
+                references.append(replace(ref, version=self._new[key].version))
+            elif key in mine:
+                return None
+            else:
+                references.append(ref)
+        return replace(schema, references=tuple(references))
+
+    def _level(self, admin: RegistryAdmin, subject: str, level: str) -> VersionItem:
+        now = admin.compatibility(subject)
+        facts = VersionFacts(Schema(-1, "", "", subject=subject), LIVE if now.own else NONE)
+        item: VersionItem = Item(VersionKey(subject, 0), facts, note=f"compatibility {level}")
+        return item._replace(outcome=Outcome.UNCHANGED) if now.own and now.value == level else item
+
+    def text(self, plan: Sequence[VersionItem]) -> str:
+        """The versions, and what happens meanwhile."""
+        todo = planned(plan)
+        if not todo:
+            return "\n".join([f"Nothing of {self.name} is to be registered:", *self.table(plan)])
+        schemas = counted(sum(1 for item in todo if item.key.version), "schema")
+        head = f"Register {schemas} of {self.name}, {'with their ids' if self.keep else 'with new ids'}:"
+        meanwhile = (
+            "Meanwhile their subjects are in mode IMPORT, in which producers cannot register schemas."
+            if self.keep
+            else "Records that have the ids of the file cannot be decoded by them."
+        )
+        return "\n".join([head, *self.table(plan), meanwhile])
+
+    def questions(self, plan: Sequence[VersionItem]) -> list[Question]:
+        """Nothing has to be typed."""
+        count = counted(len(planned(plan)), "change")
+        return [Question(self.text(plan), f"Make {count} in the registry?")]
+
+    def warnings(self, plan: Sequence[VersionItem]) -> Iterable[str]:  # noqa: ARG002
+        """Subjects that somebody has put into the mode IMPORT already, perhaps a run that was killed."""
+        return (f"subject {subject} is in mode IMPORT already, and stays in it" for subject in self._left)
+
+    def journal(self, admin: RegistryAdmin, todo: Sequence[VersionItem]) -> Draft | None:
+        """Undoing it deletes what was registered, and restores modes that a run that was killed has left."""
+        schemas = [item.facts.schema for item in todo if item.key.version]
+        if not schemas:
+            return None
+        entries: list[SchemaEntry | RegistrySettingEntry] = [
+            CreatedSchemaEntry.of(one if self.keep else replace(one, id=-1, version=0)) for one in schemas
+        ]
+        if self.keep:
+            entries += [
+                RegistrySettingEntry(subject, "mode", mode.value if mode.own else None, IMPORT)
+                for subject in dict.fromkeys(one.subject for one in schemas)
+                if (mode := admin.mode(subject)).value != IMPORT
+            ]
+        return Draft(self.command, entries)
+
+    def apply(
+        self, admin: RegistryAdmin, todo: Sequence[VersionItem]
+    ) -> Mapping[VersionKey, KcliError | None]:
+        """In the order of the file; a schema to which one refers that failed fails, too."""
+        answers: dict[VersionKey, KcliError | None] = {}
+        if self.keep:
+            for subject in dict.fromkeys(item.key.subject for item in todo if item.key.version):
+                try:
+                    self._begin(admin, subject)
+                except KcliError as error:
+                    answers |= {item.key: error for item in todo if item.key.subject == subject}
+        for item in todo:
+            if item.key in answers:
+                continue
+            try:
+                answers[item.key] = self._register(admin, item)
+            except KcliError as error:
+                answers[item.key] = error
+        return answers
+
+    def _begin(self, admin: RegistryAdmin, subject: str) -> None:
+        mode = admin.mode(subject)
+        if mode.value != IMPORT:
+            self._modes[subject] = mode.value if mode.own else None
+            admin.set_mode(subject, IMPORT, force=True)
+
+    def _register(self, admin: RegistryAdmin, item: VersionItem) -> KcliError | None:
+        if not item.key.version:
+            admin.set_compatibility(item.key.subject, self.exported.levels[item.key.subject])
+            return None
+        schema = item.facts.schema if self.keep else self._mapped(item.facts.schema)
+        if schema is None:
+            return RegistryStateError(
+                f"{item.key} was not registered",
+                why="it refers to a schema that was not registered",
+                do="see what happened to that one",
+            )
+        admin.register(item.key.subject, schema, keep=self.keep)
+        if not self.keep and (known := _registered(admin, schema)) is not None:
+            self._new[item.key] = known
+        return None
+
+    def clean_up(self, admin: RegistryAdmin, *, dry_run: bool) -> Iterable[KcliError]:  # noqa: ARG002
+        """The modes of the subjects as they were."""
+        errors = []
+        while self._modes:
+            subject, before = self._modes.popitem()
+            try:
+                restore_mode(admin, subject, before)
+            except KcliError as error:
+                error.do = (
+                    f"`kcli registry mode {subject} --set READWRITE` lets producers register schemas again"
+                )
+                errors.append(error)
+        return errors
+
+    def read_back(self, admin: RegistryAdmin, items: Sequence[VersionItem]) -> ReadBack:
+        """Whether each version has its schema and its id."""
+        found: dict[VersionKey, Schema] = {}
+
+        def wrong() -> dict[VersionKey, KcliError]:
+            bad: dict[VersionKey, KcliError] = {}
+            for item in items:
+                key = item.key
+                if not key.version:
+                    level = self.exported.levels[key.subject]
+                    if admin.compatibility(key.subject) != (level, True):
+                        bad[key] = _not_there(key)
+                    continue
+                now = self._there(admin, item)
+                if now is None or (
+                    self.keep and (now.id, now.version) != (item.facts.schema.id, key.version)
+                ):
+                    bad[key] = _not_there(key)
+                else:
+                    found[key] = now
+            return bad
+
+        bad = wait_until_empty(wrong)
+
+        def facts(item: VersionItem) -> VersionFacts:
+            now = found.get(item.key)
+            return item.facts if now is None else item.facts._replace(new_version=now.version, new_id=now.id)
+
+        return {item.key: Found(facts(item), bad.get(item.key)) for item in items}
+
+    def _there(self, admin: RegistryAdmin, item: VersionItem) -> Schema | None:
+        if not self.keep:
+            mapped = self._mapped(item.facts.schema)
+            return None if mapped is None else admin.look_up(item.key.subject, mapped)
+        live = admin.version_numbers(item.key.subject)
+        return admin.version(*item.key) if item.key.version in live else None
+
+    def row(self, item: VersionItem) -> dict[str, Any]:
+        """The values of the columns; a compatibility has no schema."""
+        row = super().row(item)
+        return row if item.key.version else {**row, "type": None}
+
+    def summary(self, items: Sequence[VersionItem]) -> Iterable[str]:
+        """How many."""
+        schemas = sum(1 for item in items if item.key.version)
+        if schemas:
+            yield f"registered {counted(schemas, 'schema')}, read back"
+        if len(items) > schemas:
+            yield f"set the compatibility of {counted(len(items) - schemas, 'subject')}, read back"
+
+
+class SchemaReturn(SchemaImport):
+    """``kcli undo`` of ``registry delete --permanent``: the versions with their ids."""
+
+    command = "undo"
+
+    def __init__(self, journal: Journal) -> None:
+        entries = [entry for entry in journal.entries if isinstance(entry, SchemaEntry)]
+        self.settings = [entry for entry in journal.entries if isinstance(entry, RegistrySettingEntry)]
+        exported = Exported(in_order(entry.schema_of() for entry in entries), {})
+        super().__init__(exported, f"journal {journal.id}", keep=True)
+        self.made = journal
+
+    def decide(self, admin: RegistryAdmin) -> list[VersionItem]:
+        """ConfigError on another registry."""
+        self.made.check_cluster(admin.address)
+        return super().decide(admin)
+
+    def clean_up(self, admin: RegistryAdmin, *, dry_run: bool) -> Iterable[KcliError]:
+        """And what the registry has forgotten of the subject."""
+        acted = bool(self._modes)
+        errors = [*super().clean_up(admin, dry_run=dry_run)]
+        if acted and not dry_run:
+            restore_settings(admin, self.settings)
+        return errors
+
+
+def _registered(admin: RegistryAdmin, schema: Schema) -> Schema | None:
+    found: list[Schema] = []
+
+    def missing() -> list[None]:
+        known = admin.look_up(schema.subject, schema)
+        found[:] = [] if known is None else [known]
+        return [] if found else [None]
+
+    wait_until_empty(missing)
+    return found[0] if found else None
+
+
+def _refused(item: VersionItem, error: KcliError | None) -> VersionItem:
+    if error is None or item.outcome is not Outcome.PLANNED:
+        return item
+    return item._replace(outcome=Outcome.REFUSED, error=error)
+
+
+def _no_import(admin: RegistryAdmin) -> RegistryStateError:
+    return RegistryStateError(
+        f"the registry {admin.address} does not accept given ids",
+        why="it has no mode IMPORT: it would give the schemas other ids",
+        do="--new-ids registers them with new ids, by which records that have the old ones cannot be decoded",
+    )
+
+
+def _other_version(key: VersionKey, now: Schema) -> RegistryStateError:
+    return RegistryStateError(
+        f"{key} is another schema in the registry",
+        why=f"it has id {now.id} there",
+        do=f"`kcli registry describe {key.subject}:{key.version}` shows it; --context imports into another context",
+    )
+
+
+def _other_schema(key: VersionKey, number: int) -> RegistryStateError:
+    return RegistryStateError(
+        f"{key} cannot have id {number} in the registry",
+        why="another schema has this id there",
+        do="--context imports into another context, which has ids of its own; --new-ids gives new ids",
+    )
+
+
+def _not_there(key: VersionKey) -> NotAppliedError:
+    return NotAppliedError(
+        f"{key} was registered, and is not so when it is read back",
+        why="another client changed it since, or this node of the registry has not read it yet",
+        do=f"`kcli registry describe {key.subject}` shows its versions",
+    )

@@ -1,0 +1,609 @@
+"""``kcli registry``: each command, against a registry like Confluent's and one like Karapace."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from kcli.commands.registry import BY_FLAGS, CHANGES, READS, ROWS
+from tests.batches import batch_of
+from tests.cli.errors.typing_remedies import type_remedy
+from tests.fake.cluster import FakeCluster
+from tests.lines import REGISTRY
+from tests.registry.fake import FakeRegistry, RefusedError
+from tests.registry.server import RunningRegistry
+from tests.run import Done, kcli
+
+FIELD = {"name": "id", "type": "long"}
+CUSTOMER = {"type": "record", "name": "shop.Customer", "fields": [FIELD]}
+NAMED = {**CUSTOMER, "fields": [FIELD, {"name": "name", "type": "string", "default": ""}]}
+OTHER = {**CUSTOMER, "fields": [{"name": "id", "type": "string"}]}
+ORDER = {
+    "type": "record",
+    "name": "shop.Order",
+    "fields": [FIELD, {"name": "customer", "type": "shop.Customer"}],
+}
+PART = 'syntax = "proto3"; package shop; message Part { string name = 1; }'
+PROTO = 'syntax = "proto3"; package shop; import "part.proto"; message Whole { shop.Part part = 1; }'
+SHAPE = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
+OF_ORDER = "--reference shop.Customer=customer-value:1"
+LIKE = ("confluent", "karapace")
+
+
+class World:
+    """A registry with some subjects, and a folder with files; ``lonely`` has a level of its own, ``gone`` is deleted."""
+
+    def __init__(self, folder: Path, like: str) -> None:
+        self.folder = folder
+        self.running = RunningRegistry(FakeRegistry(like=like))
+        self.content = self.running.content
+        files = {
+            "customer.avsc": CUSTOMER, "named.avsc": NAMED, "other.avsc": OTHER, "order.avsc": ORDER, "shape.json": SHAPE,
+        }  # fmt: skip
+        for name, schema in files.items():
+            (folder / name).write_text(json.dumps(schema))
+        (folder / "part.proto").write_text(PART)
+        (folder / "whole.proto").write_text(PROTO)
+        (folder / "broken.avsc").write_text("{")
+        (folder / "wrong.avsc").write_text(
+            '{"type":"record","name":"x","fields":[{"name":"y","type":"nosuch"}]}'
+        )
+        reference = {"name": "shop.Customer", "subject": "customer-value", "version": 1}
+        register = self.content.register
+        register("customer-value", {"schema": json.dumps(CUSTOMER)})
+        register("orders-value", {"schema": json.dumps(ORDER), "references": [reference]})
+        for schema in ("int", "long"):
+            register("gone", {"schema": json.dumps(schema)})
+            register("lonely", {"schema": json.dumps(schema)})
+        self.content.levels["lonely"] = "NONE"
+        self.content.answer("DELETE", "/subjects/gone", {}, None)
+
+    def __call__(
+        self, line: str, *more: str, stdin: str = "", profile: str = "", code: int | None = 0
+    ) -> Done:
+        variables = {
+            "KCLI_X_SCHEMA_REGISTRY_URL": self.running.url,
+            "XDG_STATE_HOME": str(self.folder / "state"),
+            "XDG_CONFIG_HOME": str(self.folder),
+            **({"KCLI_PROFILE": profile} if profile else {}),
+        }
+        words = line.format(dir=self.folder).split()
+        done = kcli(*words, *more, stdin=stdin.encode(), **variables)
+        assert code is None or done.code == code, done
+        assert "Traceback" not in done.err
+        return done
+
+    def items(self, line: str, *more: str, **how: Any) -> list[dict[str, Any]]:
+        document = json.loads(self(line, *more, "-o", "json", **how).out)
+        items: list[dict[str, Any]] = document["items"]
+        return items
+
+    def changes(self, since: int = 0) -> list[str]:
+        """The requests from then on that could change something; a mode that does not exist is none."""
+        return [
+            asked
+            for asked in self.content.asked[since:]
+            if re.match(r"DELETE|PUT /config|PUT /mode/|POST /subjects/[^/?]+/versions", asked)
+        ]
+
+    @property
+    def state(self) -> Any:
+        """What a user sees of it; versions get new numbers."""
+        subjects = {
+            name: sorted({one.stored.id for one in versions if not one.deleted})
+            for name, versions in self.content.subjects.items()
+        }
+        return (
+            {name: ids for name, ids in subjects.items() if ids},
+            {**self.content.levels},
+            {**self.content.modes},
+        )
+
+
+@pytest.fixture(params=LIKE)
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path, request.param)
+    with made.running:
+        yield made
+
+
+@pytest.fixture
+def confluent(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path, "confluent")
+    with made.running:
+        yield made
+
+
+def exported(world: World) -> None:
+    """A file of what another registry has, with other ids than those that this one would give."""
+    other = FakeRegistry()
+    other.modes[""] = "IMPORT"
+    other.register("part", {"schema": PART, "schemaType": "PROTOBUF"}, 70, 3)
+    reference = {"name": "part.proto", "subject": "part", "version": 3}
+    body = {"schema": PROTO, "schemaType": "PROTOBUF", "references": [reference]}
+    other.register("a-whole", body, 71, 1)
+    other.register("shape", {"schema": json.dumps(SHAPE), "schemaType": "JSON"}, 72, 9)
+    other.levels["shape"] = "FULL"
+    with RunningRegistry(other) as running:
+        at = ("-X", f"schema.registry.url={running.url}")
+        (world.folder / "exported.ndjson").write_text(world("registry export", *at).out)
+
+
+LINES = {
+    "registry register lonely {dir}/customer.avsc": LIKE,
+    f"registry register new {{dir}}/order.avsc {OF_ORDER}": LIKE,
+    "registry register p {dir}/part.proto": LIKE,
+    "registry register j {dir}/shape.json --context x": LIKE,
+    "registry delete lonely": LIKE,
+    "registry delete lonely:1": LIKE,
+    "registry delete lonely:latest --permanent": LIKE,
+    "registry delete orders-value --permanent": LIKE,
+    "registry undelete gone": LIKE,
+    "registry undelete gone:2": LIKE,
+    "registry import {dir}/exported.ndjson": ("confluent",),
+    "registry import {dir}/exported.ndjson --context y": ("confluent",),
+    "registry import {dir}/exported.ndjson --new-ids": LIKE,
+    "registry config lonely --set compatibility=full": LIKE,
+    "registry config lonely --unset": LIKE,
+    "registry config --set NONE": LIKE,
+    "registry mode lonely --set READONLY": ("confluent",),
+    "registry mode new --set IMPORT": ("confluent",),
+}
+"""What changes something, and on which registries."""
+WALKED = [(line, like) for line, likes in LINES.items() for like in likes]
+NOT_UNDONE = {
+    (
+        "registry import {dir}/exported.ndjson --new-ids",
+        "karapace",
+    ): "what deleted schemas refer to is not deleted there",
+}
+VERBS = {line.split(maxsplit=2)[1] for line in LINES}
+
+
+@pytest.fixture
+def made(like: str, tmp_path: Path) -> Iterator[World]:
+    found = World(tmp_path, like)
+    with found.running:
+        exported(found)
+        yield found
+
+
+def test_every_verb_that_changes_something_is_walked_over() -> None:
+    changing = {path.split()[1] for path in REGISTRY if ROWS[path][1] in (CHANGES, BY_FLAGS)}
+    assert changing == VERBS
+    assert {ROWS[path][1] for path in REGISTRY} == {CHANGES, BY_FLAGS, READS}
+
+
+@pytest.mark.parametrize(("line", "like"), WALKED)
+def test_a_change_is_planned_asked_made_read_back_and_undone(made: World, line: str) -> None:
+    before, since = made.state, len(made.content.asked)
+    asked = made(line, code=2)
+    assert "there is no terminal" in asked.err
+    assert f"On schema registry {made.running.url}" in asked.err
+    dry = made(line, "--dry-run")
+    assert f"On schema registry {made.running.url}" in dry.out
+    for form in ("ndjson", "csv", "tsv", "yaml"):
+        made(line, "--dry-run", "-o", form)
+    plan = made.items(line, "--dry-run")
+    assert (made.state, made.changes(since)) == (before, [])
+    assert {item["status"] for item in plan} >= {"planned"}
+    done = made(line, "--yes", "-o", "json")
+    report = json.loads(done.out)
+    assert report["cluster"] == made.running.url
+    assert [item["status"] for item in report["items"]] == [
+        {"planned": "done"}.get(item["status"], item["status"]) for item in plan
+    ]
+    assert made.state != before
+    assert made.changes(since)
+    after = made.state
+    if "delete" not in line:
+        assert {item["status"] for item in made.items(line, "--yes")} == {"unchanged"}
+    assert made.state == after
+    assert "read back" in done.err
+    assert "mode" in line or made.content.modes == {"": "READWRITE"}
+    made(f"undo {report['undo']}", "--dry-run")
+    assert made.state == after
+    if (line, made.content.like) in NOT_UNDONE:
+        return
+    made(f"undo {report['undo']}", "--yes")
+    if "import" in line:
+        made.content.levels.pop("shape", None)
+        made.content.levels.pop(":.y:shape", None)
+    assert made.state == before
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_read_only_profile_refuses_it(confluent: World, line: str) -> None:
+    exported(confluent)
+    (confluent.folder / "kcli").mkdir()
+    (confluent.folder / "kcli/config.toml").write_text("[profiles.locked]\nread_only = true\n")
+    since = len(confluent.content.asked)
+    done = confluent(line, "--yes", profile="locked", code=7)
+    assert "is refused: profile locked is read-only" in done.err
+    assert confluent.content.asked[since:] == []
+
+
+REFUSED = [
+    ("registry register customer-value {dir}/other.avsc", 7, "is not compatible with subject customer-value"),
+    ("registry check customer-value {dir}/other.avsc", 8, "its compatibility is BACKWARD: "),
+    ("registry register customer-value {dir}/wrong.avsc", 2, "42201"),
+    ("registry register new {dir}/wrong.avsc", 2, "42201"),
+    ("registry check customer-value {dir}/wrong.avsc", 2, "42201"),
+    ("registry register customer-value {dir}/broken.avsc", 2, "it is not JSON"),
+    ("registry register customer-value {dir}/nosuch.avsc", 2, "no such file"),
+    ("registry register customer-value -", 2, "give --type avro, protobuf, json"),
+    ("registry register customer-value:1 {dir}/named.avsc", 2, "names a version"),
+    ("registry register new {dir}/order.avsc --reference shop.Customer", 2, "--reference customer.avsc=customer-value:2"),
+    ("registry register new {dir}/order.avsc --reference shop.Customer=customer-value:7", 1, "40402"),
+    ("registry delete customer-value", 7, "other schemas refer to it"),
+    ("registry delete customer-value:1 --permanent", 7, "other schemas refer to it"),
+    ("registry delete customer-valeu", 1, "similar ones: customer-value"),
+    ("registry delete customer-value:3", 1, "it has 1"),
+    ("registry undelete nosuch", 1, "there is no subject nosuch"),
+    ("registry undelete gone:7", 1, "there is no version 7"),
+    ("registry describe nosuch", 1, "there is no subject nosuch"),
+    ("registry describe gone:latest", 1, "there is no latest version of subject gone"),
+    ("registry export nosuch", 1, "there is no subject nosuch"),
+    ("registry export a --match b", 2, "give one of them"),
+    ("registry list -X acks=1", 2, "no broker"),
+    ("registry config lonely --set x", 2, "the values are BACKWARD"),
+    ("registry config --unset", 2, "--unset without SUBJECT"),
+    ("registry config lonely --unset --set FULL", 2, "give one of them"),
+    ("registry mode lonely --set x", 2, "the values are READWRITE"),
+    ("registry mode lonely --set READONLY --force", 2, "only that needs it"),
+    ("registry describe :.a:x --context b", 2, "is not of context b"),
+    ("registry import {dir}/broken.avsc", 2, "line 1"),
+    ("registry usage lonely", 2, "no broker is named"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "code", "words"), REFUSED)
+def test_what_is_refused_is_refused_by_the_dry_run_too(
+    world: World, line: str, code: int, words: str
+) -> None:
+    before, since = world.state, len(world.content.asked)
+    for more in (["--dry-run"], ["--yes"]) if "registry usage" not in line else (["--yes"],):
+        done = world(line, *more, code=code)
+        assert words in done.err, done.err
+    assert (world.state, world.changes(since)) == (before, [])
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "name"),
+    [
+        ("registry register customer-value {dir}/other.avsc --yes", 7, "config"),
+        ("registry delete customer-valeu --yes", 1, "list --deleted"),
+        ("registry delete customer-value:7 --yes", 1, "describe"),
+        ("registry register locked {dir}/other.avsc --yes", 7, "mode"),
+        ("registry import {dir}/shape.json --yes", 2, "export"),
+        ("registry delete customer-value --yes", 7, "describe --references"),
+        ("registry export nosuch", 1, "list"),
+        ("registry import {dir}/other.ndjson --yes", 7, "describe it"),
+        ("undo --yes", 7, "show"),
+    ],
+)
+def test_a_remedy_can_be_typed(confluent: World, line: str, code: int, name: str) -> None:
+    confluent.content.modes["locked"] = "READONLY"
+    other = {"kind": "RegistrySchema", "subject": "customer-value", "version": 1, "id": 9, "type": "avro"}
+    (confluent.folder / "other.ndjson").write_text(json.dumps({**other, "schema": '"int"'}))
+    if line.startswith("undo"):
+        report = json.loads(confluent("registry config lonely --set FULL --yes -o json").out)
+        confluent("registry config lonely --set FORWARD --yes")
+        line = f"undo {report['undo']} --yes"
+    done = confluent(line, code=code)
+    type_remedy(
+        {
+            "config": "change the schema; `kcli registry config customer-value` shows the compatibility",
+            "list --deleted": "`kcli registry list --deleted` lists all subjects",
+            "describe": "`kcli registry describe customer-value` shows its versions",
+            "mode": "`kcli registry mode locked --set READWRITE` changes the mode",
+            "export": "give it what `kcli registry export` has written, whole",
+            "describe --references": "delete these first, some registries want that with --permanent; `kcli registry "
+            "describe customer-value:1 --references` shows them",
+            "list": "`kcli registry list` lists the subjects",
+            "describe it": "`kcli registry describe customer-value:1` shows it; --context imports into another context",
+            "show": "`kcli registry config lonely` shows it",
+        }[name],
+        done.err,
+        registry=confluent.running.url,
+    )
+
+
+def test_a_mode_that_cannot_be_restored_is_said(confluent: World) -> None:
+    exported(confluent)
+    plain = confluent.content.answer
+
+    def failing(method: str, path: str, query: Any, body: Any) -> Any:
+        if method == "DELETE" and path.startswith("/mode/"):
+            raise RefusedError(422, 42205, "no")
+        return plain(method, path, query, body)
+
+    confluent.content.answer = failing  # type: ignore[method-assign]
+    done = confluent("registry import {dir}/exported.ndjson --yes", code=7)
+    assert set(confluent.content.modes.values()) == {"READWRITE", "IMPORT"}
+    type_remedy(
+        "`kcli registry mode shape --set READWRITE` lets producers register schemas again",
+        done.err,
+        registry=confluent.running.url,
+    )
+    confluent.content.answer = plain  # type: ignore[method-assign]
+    again = confluent("registry import {dir}/exported.ndjson --yes")
+    assert "subject shape is in mode IMPORT already, and stays in it" in again.err
+
+
+def test_karapace_has_no_modes_and_keeps_no_ids(tmp_path: Path) -> None:
+    world = World(tmp_path, "karapace")
+    with world.running:
+        exported(world)
+        before = world.state
+        for line, words in (
+            ("registry mode lonely --set READONLY", "has no modes to set"),
+            ("registry import {dir}/exported.ndjson", "--new-ids registers them with new ids"),
+        ):
+            assert words in world(line, "--dry-run", code=7).err
+            assert words in world(line, "--yes", code=7).err
+        assert world.state == before
+
+
+def test_lists_and_descriptions(world: World) -> None:
+    rows = world.items("registry list")
+    assert [(row["subject"], row["versions"], row["id"], row["type"]) for row in rows] == [
+        ("customer-value", 1, 1, "avro"),
+        ("lonely", 2, 4, "avro"),
+        ("orders-value", 1, 2, "avro"),
+    ]
+    assert [row["subject"] for row in world.items("registry list --deleted") if row["deleted"]] == ["gone"]
+    assert [row["subject"] for row in world.items("registry list --match *-value --type avro")] == [
+        "customer-value",
+        "orders-value",
+    ]
+    assert world.items("registry list --type json") == []
+    (row,) = world.items("registry describe customer-value:latest --references")
+    assert (row["version"], row["referenced_by"], row["compatibility"]) == (1, ["orders-value:1"], "BACKWARD")
+    (row,) = world.items("registry describe orders-value --references")
+    assert (row["references"], row["all_references"]) == (["shop.Customer=customer-value:1"],) * 2
+    assert json.loads(row["schema"]) == ORDER
+    shown = world("registry describe lonely").out
+    assert shown.splitlines()[-1] == '"long"'
+    assert [row["version"] for row in world.items("registry describe lonely")] == [1, 2]
+    (row,) = world.items("registry describe gone:2")
+    assert row["deleted"] is True
+    (setting,) = world.items("registry config lonely")
+    assert setting == {"subject": "lonely", "compatibility": "NONE", "own": True}
+    (setting,) = world.items("registry config")
+    assert setting == {"subject": None, "compatibility": "BACKWARD", "own": True}
+    assert world.items("registry mode")[0]["mode"] == "READWRITE"
+
+
+def test_a_check_says_yes_to_what_is_registered_and_compatible(world: World) -> None:
+    for line in (
+        "customer-value {dir}/named.avsc",
+        "customer-value {dir}/customer.avsc",
+        "new {dir}/shape.json",
+    ):
+        (row,) = world.items(f"registry check {line}")
+        assert (row["compatible"], row["messages"]) == (True, [])
+    assert world("registry check customer-value {dir}/named.avsc -q").out == ""
+    assert world("registry check customer-value - --type avro", stdin=json.dumps(NAMED)).code == 0
+
+
+def test_contexts_are_a_part_of_names(confluent: World) -> None:
+    confluent("registry register c {dir}/customer.avsc --context x --yes")
+    assert [row["subject"] for row in confluent.items("registry list --context x")] == [":.x:c"]
+    assert ":.x:c" not in [row["subject"] for row in confluent.items("registry list --context .")]
+    assert confluent.items("registry describe c:1 --context x")[0]["subject"] == ":.x:c"
+    assert confluent.items("registry describe :.x:c")[0]["subject"] == ":.x:c"
+    confluent("registry config --context x --set FULL --yes")
+    assert confluent.content.levels[":.x:"] == "FULL"
+    confluent("registry delete c --context x --yes")
+    assert confluent.items("registry list --context x") == []
+
+
+def test_an_answer_that_is_lost_is_settled_by_what_is_read_back(confluent: World) -> None:
+    plain, left = confluent.content.answer, [1]
+
+    def losing(method: str, path: str, query: Any, body: Any) -> Any:
+        answer = plain(method, path, query, body)
+        if method in ("DELETE", "PUT") and left[0]:
+            left[0] -= 1
+            raise RefusedError(503, 503, "lost")
+        return answer
+
+    confluent.content.answer = losing  # type: ignore[method-assign]
+    more = ("-X", "schema.registry.max.retries=0")
+    (item,) = confluent.items("registry delete orders-value --yes", *more)
+    assert item["status"] == "done"
+    left[0] = 1
+    confluent("registry delete lonely --yes")
+    assert confluent.items("registry list --match lonely") == []
+
+
+def test_an_import_that_was_interrupted_goes_on_and_restores_modes(confluent: World) -> None:
+    exported(confluent)
+    plain, left = confluent.content.answer, [1]
+
+    def failing(method: str, path: str, query: Any, body: Any) -> Any:
+        if method == "POST" and path.endswith("/versions") and "compatibility" not in path:
+            left[0] -= 1
+            if left[0] < 0:
+                raise RefusedError(422, 42201, "no")
+        return plain(method, path, query, body)
+
+    confluent.content.answer = failing  # type: ignore[method-assign]
+    done = confluent("registry import {dir}/exported.ndjson --yes -o json", code=6)
+    statuses = [item["status"] for item in json.loads(done.out)["items"]]
+    assert statuses.count("done") == 2  # a schema, and a compatibility
+    assert statuses.count("failed") == 2
+    assert confluent.content.modes == {"": "READWRITE"}
+    confluent.content.answer = plain  # type: ignore[method-assign]
+    again = confluent.items("registry import {dir}/exported.ndjson --yes")
+    assert sorted(item["status"] for item in again) == ["done", "done", "unchanged", "unchanged"]
+    whole = [(one["subject"], one["version"], one["id"]) for one in again if one["version"]]
+    assert sorted(whole) == [("a-whole", 1, 71), ("part", 3, 70), ("shape", 9, 72)]
+
+
+def test_an_import_contradicts_nothing_that_is_there(confluent: World) -> None:
+    exported(confluent)
+    confluent.content.register("shape", {"schema": '"int"'}, 0, 9)
+    confluent.content.register("x", {"schema": '"bytes"'}, 71, 1)
+    before = confluent.state
+    plan = confluent.items("registry import {dir}/exported.ndjson --dry-run", code=None)
+    notes = {item["subject"]: (item["status"], item["note"]) for item in plan if item["version"]}
+    assert notes["shape"][0] == notes["a-whole"][0] == "refused"
+    assert "another schema has this id there" in notes["a-whole"][1]
+    assert notes["part"][0] == "planned"
+    assert confluent.state == before
+
+
+def some_registry(random: Random) -> FakeRegistry:
+    """Subjects with versions, references, levels, contexts and deleted versions, made at random."""
+    made = FakeRegistry()
+    made.levels[""] = "NONE"
+    known: list[tuple[str, int]] = []
+    for number in range(random.randrange(1, 12)):
+        context = random.choice(("", "", ":.c:"))
+        subject = f"{context}s{random.randrange(4)}"
+        mine = [one for one in known if one[0].startswith(":.c:") == bool(context)]
+        references = [
+            {"name": f"n{at}", "subject": name, "version": version}
+            for at, (name, version) in enumerate(random.sample(mine, random.randrange(min(3, len(mine) + 1))))
+        ]
+        body: dict[str, Any] = {"schema": json.dumps({"type": "fixed", "name": "F", "size": number + 1})}
+        made.register(subject, {**body, **({"references": references} if references else {})})
+        known = [(name, one.number) for name, versions in made.subjects.items() for one in versions]
+        if random.random() < 0.2:
+            made.levels[subject] = "FULL"
+    return made
+
+
+def test_a_copy_of_a_registry_is_equal_to_it(tmp_path: Path) -> None:
+    """Thirty registries; each is copied into an empty one, and that is exported again."""
+    for seed in range(30):
+        source, target = RunningRegistry(some_registry(Random(seed))), RunningRegistry()
+        with source, target:
+            text = ""
+            for running in (source, target):
+                at: Any = {"KCLI_X_SCHEMA_REGISTRY_URL": running.url, "XDG_STATE_HOME": str(tmp_path)}
+                if running is target:
+                    done = kcli("registry", "import", "-", "--yes", stdin=text.encode(), **at)
+                    assert done.code == 0, done
+                done = kcli("registry", "export", "-q", **at)
+                assert (done.code, done.err) == (0, "")
+                assert text in ("", done.out), seed
+                text = done.out
+            assert running.content.modes == {"": "READWRITE"}
+            known: set[tuple[str, int]] = set()
+            for row in map(json.loads, text.splitlines()):
+                assert {(one["subject"], one["version"]) for one in row["references"]} <= known
+                known.add((row["subject"], row["version"]))
+
+
+@pytest.fixture
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster(2, topics={"keys": 2, "values": 1, "headers": 1, "none": 1}) as made:
+        yield made
+
+
+def usage(world: World, cluster: FakeCluster, line: str, code: int = 0) -> dict[str, Any]:
+    done = kcli(
+        *f"registry usage {line} -o json".split(),
+        bootstrap=cluster.bootstrap,
+        KCLI_X_SCHEMA_REGISTRY_URL=world.running.url,
+    )
+    assert done.code == code, done
+    found: dict[str, Any] = json.loads(done.out)
+    return found
+
+
+def put(cluster: FakeCluster, topic: str, partition: int, *rows: tuple[Any, ...]) -> None:
+    from kcli.core.types import Record
+
+    records = [
+        Record(topic, partition, at, 1_700_000_000_000 + at, 0, key, value, headers)
+        for at, (key, value, headers) in enumerate(rows)
+    ]
+    cluster.append(topic, partition, bytes(batch_of(records).raw))
+
+
+def test_usage_finds_ids_in_keys_values_and_headers(confluent: World, cluster: FakeCluster) -> None:
+    mine, other = b"\0\0\0\0\3x", b"\0\0\0\0\1x"
+    guid = next(one.stored.guid for one in confluent.content.subjects["lonely"] if one.number == 2)
+    header = b"\1" + bytes.fromhex(guid.replace("-", ""))
+    put(cluster, "keys", 0, (mine, other, ()), (mine, b"", ()))
+    put(cluster, "keys", 1, (mine, None, ()))
+    put(cluster, "values", 0, *[(None, mine, ())] * 3, *[(None, other, ())] * 2)
+    put(cluster, "headers", 0, (b"k", b"anything", (("__value_schema_id", header),)))
+    put(cluster, "none", 0, (b"\0", b"\0\0\0", ()), (None, None, ()))
+    found = usage(confluent, cluster, "lonely")
+    rows = [
+        (r["topic"], r["part"], r["id"], r["versions"], r["records"], r["partitions"]) for r in found["items"]
+    ]
+    assert rows == [
+        ("headers", "value", 4, ["2"], 1, 1),
+        ("keys", "key", 3, ["1"], 3, 2),
+        ("values", "value", 3, ["1"], 3, 1),
+    ]
+    assert (found["topics"], found["partitions"], found["records"], found["complete"]) == (4, 5, 11, True)
+    assert found["items"][1]["other_subjects"] == []
+    few = usage(confluent, cluster, "lonely --records 2")
+    assert [row["topic"] for row in few["items"]] == ["headers", "keys"]
+    one = usage(confluent, cluster, "lonely:2 -t headers -t values")
+    assert [(row["topic"], row["id"]) for row in one["items"]] == [("headers", 4)]
+    shared = usage(confluent, cluster, "gone -t values")  # it has the same schemas
+    assert shared["items"][0]["other_subjects"] == ["lonely"]
+
+
+def test_usage_says_what_it_could_not_read(confluent: World, cluster: FakeCluster) -> None:
+    put(cluster, "values", 0, (None, b"\0\0\0\0\3x", ()))
+    cluster.move_leader("keys", 0, -1)
+    found = usage(confluent, cluster, "lonely --timeout 2s", code=6)
+    assert [part["what"] for part in found["missing"]] == ["keys-0"]
+    assert (found["complete"], found["partitions"]) == (False, 4)
+    assert [row["topic"] for row in found["items"]] == ["values"]
+    done = kcli(
+        *["registry", "usage", "lonely", "--timeout", "2s"],
+        bootstrap=cluster.bootstrap,
+        KCLI_X_SCHEMA_REGISTRY_URL=confluent.running.url,
+    )
+    type_remedy(
+        "`kcli topics describe keys` shows its leaders", done.err, cluster.bootstrap, then="6: it has none"
+    )
+
+
+def test_undo_lists_what_was_changed_in_the_registry_that_is_named(
+    confluent: World, cluster: FakeCluster
+) -> None:
+    confluent("registry delete lonely --yes")
+    at: Any = {"XDG_STATE_HOME": str(confluent.folder / "state")}
+    listed = kcli(
+        "undo",
+        "-o",
+        "json",
+        "-X",
+        f"schema.registry.url={confluent.running.url}",
+        bootstrap=cluster.bootstrap,
+        **at,
+    )
+    assert listed.code == 0, listed
+    (row,) = json.loads(listed.out)["items"]
+    assert (row["command"], row["what"]) == ("registry delete", "2 versions of lonely")
+    done = confluent(
+        f"undo {row['id']} --yes", "-X", f"schema.registry.url={confluent.running.url}x", code=None
+    )
+    assert done.code != 0
+    assert kcli("undo", "-o", "json", bootstrap=cluster.bootstrap, **at).out.count('"id"') == 0
+
+
+def test_without_a_registry_each_command_says_how_to_name_one(tmp_path: Path) -> None:
+    (tmp_path / "s.avsc").write_text('"int"')
+    for path in sorted(REGISTRY - {"registry usage", "registry import"}):
+        more = {"check": ["s", f"{tmp_path}/s.avsc"], "register": ["s", f"{tmp_path}/s.avsc"]}
+        verb = path.split()[1]
+        words = more.get(verb, ["s"] if verb in ("delete", "describe", "undelete") else [])
+        done = kcli("registry", verb, *words)
+        assert done.code == 2, done
+        assert "-X schema.registry.url=http://HOST:8081, or --profile" in done.err

@@ -33,6 +33,7 @@ ELSEWHERE = {
         "BrokerDescriptionList BrokerDescription (*DESCRIBED,*FURTHER)"
     ],
     "commands/brokers/_describing.py:_further": [],  # tables for people
+    "commands/cluster/_checking.py:_print": ["ClusterCheckList ClusterCheck (*view.COLUMNS,*view.DETAILS)"],
     "commands/cluster/_rows.py:_print": ["ClusterDescriptionList ClusterDescription CLUSTER"],
     "commands/shared/option_rows.py:print_values": ["ClientConfigList ClientConfig (*COLUMNS,_ORIGIN)"],
     "commands/configs/describe.py:describe_configs": ["ConfigValueList ConfigValue _COLUMNS+WITH_ORIGIN"],

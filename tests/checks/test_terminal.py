@@ -37,7 +37,7 @@ OWN = (
     "commands/_diffing.py:compare_files",
     "commands/completion.py:completion", "commands/schema.py:schema", "commands/demo/run.py:show_all",
     "commands/mirror/report.py:print_groups",
-    "commands/demo/run.py:_throw_away_kafka",
+    "commands/cluster/_checking.py:_show", "commands/demo/run.py:_throw_away_kafka",
     "commands/demo/stage.py:Stage.command", "commands/demo/stage.py:Stage.line",
     "commands/groups/_describing.py:Describing._print_records",
     "commands/groups/_describing.py:Describing._print_streams",

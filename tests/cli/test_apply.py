@@ -257,7 +257,8 @@ def test_lines_that_cannot_be_meant_are_2(world: World, line: str, said: str) ->
     err = world(f"apply {world.file(topic('old'))} {line} --yes", 2).err
     assert said in err
     if "offsets" in line:
-        remedy = "`kcli groups delete-offsets` and `kcli groups delete` delete them"
+        commit(world.cluster, "billing", {TopicPartition("old", 0): OffsetAndMetadata(0)})
+        remedy = "`kcli groups delete GROUP` deletes a group with its offsets"
         type_remedy(remedy, err, world.cluster.bootstrap)
 
 

@@ -7,7 +7,7 @@ _kcli_command() {
         "kcli")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster brokers quorum features configs reassign elect-leaders acls export diff apply top exporter txn quotas tokens users doctor undo mirror perf query pipeline profile config sandbox demo completion schema man help"
+            children="produce consume topics groups cluster brokers quorum features configs reassign elect-leaders acls export diff apply top exporter txn quotas tokens users registry doctor undo mirror perf query pipeline profile config sandbox demo completion schema man help"
             aliases="profiles=profile topic=topics group=groups acl=acls broker=brokers quota=quotas user=users transactions=txn tui=top" ;;
         "kcli produce")
             names="-t --topic -i --input -f --format -D --delimiter -K --key-delimiter -Z --empty-is-null --null-marker --tee -k --key -H --header --value --tombstone --key-from --headers-from --partition-from -p --partition --partitioner -s --serde -z --compression --acks --idempotent --no-idempotent --transactional-id --transaction-every --rate --allow-auto-topic-creation --expect --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -409,6 +409,66 @@ _kcli_command() {
             valued="--mechanism -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
+        "kcli registry")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children="list describe register check usage delete undelete export import config mode"
+            aliases="" ;;
+        "kcli registry list")
+            names="--match --deleted --type --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--match --type --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli registry describe")
+            names="--deleted --references --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli registry register")
+            names="--type --reference --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--type --reference --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli registry check")
+            names="--type --reference --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--type --reference --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli registry usage")
+            names="-t --topic --records --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic --records --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli registry delete")
+            names="--permanent --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli registry undelete")
+            names="--context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli registry export")
+            names="--match --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--match --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli registry import")
+            names="--new-ids --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli registry config")
+            names="--set --unset --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--set --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli registry mode")
+            names="--set --unset --force --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--set --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
         "kcli doctor")
             names="--topic --group -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--topic --group -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
@@ -657,7 +717,7 @@ _kcli_command() {
         "kcli man")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster brokers quorum features configs reassign elect-leaders acls export diff apply top exporter txn quotas tokens users doctor undo mirror perf query pipeline profile config sandbox demo completion schema options offsets times filters formats serdes output security exit-codes environment tasks"
+            children="produce consume topics groups cluster brokers quorum features configs reassign elect-leaders acls export diff apply top exporter txn quotas tokens users registry doctor undo mirror perf query pipeline profile config sandbox demo completion schema options offsets times filters formats serdes output security exit-codes environment tasks"
             aliases="profiles=profile topic=topics group=groups acl=acls broker=brokers quota=quotas user=users transactions=txn tui=top" ;;
         "kcli man topics")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -724,6 +784,11 @@ _kcli_command() {
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children="list set delete"
             aliases="" ;;
+        "kcli man registry")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list describe register check usage delete undelete export import config mode"
+            aliases="" ;;
         "kcli man mirror")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
@@ -757,7 +822,7 @@ _kcli_command() {
         "kcli help")
             names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster brokers quorum features configs reassign elect-leaders acls export diff apply top exporter txn quotas tokens users doctor undo mirror perf query pipeline profile config sandbox demo completion schema options profiles offsets times filters formats serdes output security exit-codes environment tasks"
+            children="produce consume topics groups cluster brokers quorum features configs reassign elect-leaders acls export diff apply top exporter txn quotas tokens users registry doctor undo mirror perf query pipeline profile config sandbox demo completion schema options profiles offsets times filters formats serdes output security exit-codes environment tasks"
             aliases="profiles=profile topic=topics group=groups acl=acls broker=brokers quota=quotas user=users transactions=txn tui=top" ;;
         "kcli help topics")
             names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -823,6 +888,11 @@ _kcli_command() {
             names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children="list set delete"
+            aliases="" ;;
+        "kcli help registry")
+            names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list describe register check usage delete undelete export import config mode"
             aliases="" ;;
         "kcli help mirror")
             names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -1454,6 +1524,81 @@ _kcli_value() {
         "kcli users delete -o" | "kcli users delete --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli users delete --color") reply="auto always never" ;;
         "kcli users delete --progress") reply="auto none bar json" ;;
+        "kcli registry -F" | "kcli registry --command-config") files=1 ;;
+        "kcli registry -X" | "kcli registry --command-property") keys="$_kcli_keys" ;;
+        "kcli registry --profile") asked=profiles ;;
+        "kcli registry -o" | "kcli registry --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli registry --color") reply="auto always never" ;;
+        "kcli registry --progress") reply="auto none bar json" ;;
+        "kcli registry list --type") reply="avro protobuf json" ;;
+        "kcli registry list -F" | "kcli registry list --command-config") files=1 ;;
+        "kcli registry list -X" | "kcli registry list --command-property") keys="$_kcli_keys" ;;
+        "kcli registry list --profile") asked=profiles ;;
+        "kcli registry list -o" | "kcli registry list --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli registry list --color") reply="auto always never" ;;
+        "kcli registry list --progress") reply="auto none bar json" ;;
+        "kcli registry describe -F" | "kcli registry describe --command-config") files=1 ;;
+        "kcli registry describe -X" | "kcli registry describe --command-property") keys="$_kcli_keys" ;;
+        "kcli registry describe --profile") asked=profiles ;;
+        "kcli registry describe -o" | "kcli registry describe --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli registry describe --color") reply="auto always never" ;;
+        "kcli registry describe --progress") reply="auto none bar json" ;;
+        "kcli registry register --type") reply="avro protobuf json" ;;
+        "kcli registry register -F" | "kcli registry register --command-config") files=1 ;;
+        "kcli registry register -X" | "kcli registry register --command-property") keys="$_kcli_keys" ;;
+        "kcli registry register --profile") asked=profiles ;;
+        "kcli registry register -o" | "kcli registry register --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli registry register --color") reply="auto always never" ;;
+        "kcli registry register --progress") reply="auto none bar json" ;;
+        "kcli registry check --type") reply="avro protobuf json" ;;
+        "kcli registry check -F" | "kcli registry check --command-config") files=1 ;;
+        "kcli registry check -X" | "kcli registry check --command-property") keys="$_kcli_keys" ;;
+        "kcli registry check --profile") asked=profiles ;;
+        "kcli registry check -o" | "kcli registry check --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli registry check --color") reply="auto always never" ;;
+        "kcli registry check --progress") reply="auto none bar json" ;;
+        "kcli registry usage -F" | "kcli registry usage --command-config") files=1 ;;
+        "kcli registry usage -X" | "kcli registry usage --command-property") keys="$_kcli_keys" ;;
+        "kcli registry usage --profile") asked=profiles ;;
+        "kcli registry usage -o" | "kcli registry usage --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli registry usage --color") reply="auto always never" ;;
+        "kcli registry usage --progress") reply="auto none bar json" ;;
+        "kcli registry delete -F" | "kcli registry delete --command-config") files=1 ;;
+        "kcli registry delete -X" | "kcli registry delete --command-property") keys="$_kcli_keys" ;;
+        "kcli registry delete --profile") asked=profiles ;;
+        "kcli registry delete -o" | "kcli registry delete --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli registry delete --color") reply="auto always never" ;;
+        "kcli registry delete --progress") reply="auto none bar json" ;;
+        "kcli registry undelete -F" | "kcli registry undelete --command-config") files=1 ;;
+        "kcli registry undelete -X" | "kcli registry undelete --command-property") keys="$_kcli_keys" ;;
+        "kcli registry undelete --profile") asked=profiles ;;
+        "kcli registry undelete -o" | "kcli registry undelete --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli registry undelete --color") reply="auto always never" ;;
+        "kcli registry undelete --progress") reply="auto none bar json" ;;
+        "kcli registry export -F" | "kcli registry export --command-config") files=1 ;;
+        "kcli registry export -X" | "kcli registry export --command-property") keys="$_kcli_keys" ;;
+        "kcli registry export --profile") asked=profiles ;;
+        "kcli registry export -o" | "kcli registry export --output") reply="ndjson json" ;;
+        "kcli registry export --color") reply="auto always never" ;;
+        "kcli registry export --progress") reply="auto none bar json" ;;
+        "kcli registry import -F" | "kcli registry import --command-config") files=1 ;;
+        "kcli registry import -X" | "kcli registry import --command-property") keys="$_kcli_keys" ;;
+        "kcli registry import --profile") asked=profiles ;;
+        "kcli registry import -o" | "kcli registry import --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli registry import --color") reply="auto always never" ;;
+        "kcli registry import --progress") reply="auto none bar json" ;;
+        "kcli registry config -F" | "kcli registry config --command-config") files=1 ;;
+        "kcli registry config -X" | "kcli registry config --command-property") keys="$_kcli_keys" ;;
+        "kcli registry config --profile") asked=profiles ;;
+        "kcli registry config -o" | "kcli registry config --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli registry config --color") reply="auto always never" ;;
+        "kcli registry config --progress") reply="auto none bar json" ;;
+        "kcli registry mode -F" | "kcli registry mode --command-config") files=1 ;;
+        "kcli registry mode -X" | "kcli registry mode --command-property") keys="$_kcli_keys" ;;
+        "kcli registry mode --profile") asked=profiles ;;
+        "kcli registry mode -o" | "kcli registry mode --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli registry mode --color") reply="auto always never" ;;
+        "kcli registry mode --progress") reply="auto none bar json" ;;
         "kcli doctor --topic") asked=topics ;;
         "kcli doctor --group") asked=groups ;;
         "kcli doctor -F" | "kcli doctor --command-config") files=1 ;;
@@ -1925,6 +2070,11 @@ _kcli_value() {
         "kcli man users --profile") asked=profiles ;;
         "kcli man users --color") reply="auto always never" ;;
         "kcli man users --progress") reply="auto none bar json" ;;
+        "kcli man registry -F" | "kcli man registry --command-config") files=1 ;;
+        "kcli man registry -X" | "kcli man registry --command-property") keys="$_kcli_keys" ;;
+        "kcli man registry --profile") asked=profiles ;;
+        "kcli man registry --color") reply="auto always never" ;;
+        "kcli man registry --progress") reply="auto none bar json" ;;
         "kcli man mirror -F" | "kcli man mirror --command-config") files=1 ;;
         "kcli man mirror -X" | "kcli man mirror --command-property") keys="$_kcli_keys" ;;
         "kcli man mirror --profile") asked=profiles ;;
@@ -2025,6 +2175,11 @@ _kcli_value() {
         "kcli help users --profile") asked=profiles ;;
         "kcli help users --color") reply="auto always never" ;;
         "kcli help users --progress") reply="auto none bar json" ;;
+        "kcli help registry -F" | "kcli help registry --command-config") files=1 ;;
+        "kcli help registry -X" | "kcli help registry --command-property") keys="$_kcli_keys" ;;
+        "kcli help registry --profile") asked=profiles ;;
+        "kcli help registry --color") reply="auto always never" ;;
+        "kcli help registry --progress") reply="auto none bar json" ;;
         "kcli help mirror -F" | "kcli help mirror --command-config") files=1 ;;
         "kcli help mirror -X" | "kcli help mirror --command-property") keys="$_kcli_keys" ;;
         "kcli help mirror --profile") asked=profiles ;;
@@ -2091,6 +2246,9 @@ _kcli_argument() {
         "kcli reassign status 0") files=1 ;;
         "kcli export "*) reply="Topic AclBinding User Quota BrokerConfig GroupConfig GroupOffsets" ;;
         "kcli top "*) asked=groups ;;
+        "kcli registry register 1") files=1 ;;
+        "kcli registry check 1") files=1 ;;
+        "kcli registry import 0") files=1 ;;
         "kcli mirror reset "*) asked=topics ;;
         "kcli mirror accept-gap "*) asked=topics ;;
         "kcli query "*) asked=topics ;;
@@ -2112,7 +2270,7 @@ _kcli_argument() {
         "kcli sandbox status 0") asked=sandboxes ;;
         "kcli sandbox logs 0") asked=sandboxes ;;
         "kcli completion 0") reply="bash zsh fish" ;;
-        "kcli schema 0") reply="Acl AclCheck AclCheckList AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ApiVersion ApiVersionList AppResetPlan AppResetPlanItem AppResetReport AppResetReportItem ApplyPlan ApplyPlanItem ApplyReport ApplyReportItem ApplyUndoPlan ApplyUndoPlanItem ApplyUndoReport ApplyUndoReportItem Broker BrokerDescription BrokerDescriptionList BrokerDrainPlan BrokerDrainPlanItem BrokerDrainReport BrokerDrainReportItem BrokerList BrokerUnregisterPlan BrokerUnregisterPlanItem BrokerUnregisterReport BrokerUnregisterReportItem ClientConfig ClientConfigList ClusterCheck ClusterCheckList ClusterDescription ClusterDescriptionList ClusterDiff ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigResource ConfigResourceList ConfigValue ConfigValueList ConsumePlan ConsumeReport ControllerAddPlan ControllerAddPlanItem ControllerAddReport ControllerAddReportItem ControllerRemovePlan ControllerRemovePlanItem ControllerRemoveReport ControllerRemoveReportItem DoctorFinding DoctorReport Error ExportChain ExportManifest ExportPlan Feature FeatureDowngradePlan FeatureDowngradePlanItem FeatureDowngradeReport FeatureDowngradeReportItem FeatureList FeatureUpgradePlan FeatureUpgradePlanItem FeatureUpgradeReport FeatureUpgradeReportItem Group GroupDeletePlan GroupDeletePlanItem GroupDeleteReport GroupDeleteReportItem GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList GroupWhy GroupWhyList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem LogDirMovePlan LogDirMovePlanItem LogDirMoveReport LogDirMoveReportItem LogDirRestorePlan LogDirRestorePlanItem LogDirRestoreReport LogDirRestoreReportItem MemberLag MemberRemovePlan MemberRemovePlanItem MemberRemoveReport MemberRemoveReportItem MirrorCheck MirrorCheckPartition MirrorGapAcceptancePlan MirrorGapAcceptancePlanItem MirrorGapAcceptanceReport MirrorGapAcceptanceReportItem MirrorGroupOffset MirrorJob MirrorJobList MirrorPartition MirrorPlan MirrorPlanItem MirrorPromotion MirrorPromotionPlan MirrorPromotionPlanItem MirrorReport MirrorResetPlan MirrorResetPlanItem MirrorResetReport MirrorResetReportItem MirrorReversal MirrorReversalPlan MirrorReversalPlanItem MirrorVerification MonitorReading OffsetDeletePlan OffsetDeletePlanItem OffsetDeleteReport OffsetDeleteReportItem OffsetExport OffsetExportHead OffsetImportPlan OffsetImportPlanItem OffsetImportReport OffsetImportReportItem OffsetRestorePlan OffsetRestorePlanItem OffsetRestoreReport OffsetRestoreReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress PromotedPartition QueryResult QueryRow Quorum QuorumReplica Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordCount RecordCountList RecordFields RecordFieldsList RecordList ReplicaRestorePlan ReplicaRestorePlanItem ReplicaRestoreReport ReplicaRestoreReportItem Resource ResourceDifference ResourceList RestartStep RestartStepList ReturnedPartition RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaList Token TokenCreatePlan TokenCreatePlanItem TokenCreateReport TokenCreateReportItem TokenExpirePlan TokenExpirePlanItem TokenExpireReport TokenExpireReportItem TokenList TokenRenewPlan TokenRenewPlanItem TokenRenewReport TokenRenewReportItem TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopMirror TopMirrorList TopPartition TopPartitionList TopReader TopReaderList TopReplica TopReplicaList TopTopic TopTopicList TopTopicPartition TopTopicPartitionList TopTransaction TopTransactionList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicCreatePlan TopicCreatePlanItem TopicCreateReport TopicCreateReportItem TopicDeletePlan TopicDeletePlanItem TopicDeleteReport TopicDeleteReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicRestorePlan TopicRestorePlanItem TopicRestoreReport TopicRestoreReportItem TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem TopicWho TopicWhoList Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList UndoJournal UndoJournalList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem VerdictChange VerifiedPartition apply" ;;
+        "kcli schema 0") reply="Acl AclCheck AclCheckList AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ApiVersion ApiVersionList AppResetPlan AppResetPlanItem AppResetReport AppResetReportItem ApplyPlan ApplyPlanItem ApplyReport ApplyReportItem ApplyUndoPlan ApplyUndoPlanItem ApplyUndoReport ApplyUndoReportItem Broker BrokerDescription BrokerDescriptionList BrokerDrainPlan BrokerDrainPlanItem BrokerDrainReport BrokerDrainReportItem BrokerList BrokerUnregisterPlan BrokerUnregisterPlanItem BrokerUnregisterReport BrokerUnregisterReportItem ClientConfig ClientConfigList ClusterCheck ClusterCheckList ClusterDescription ClusterDescriptionList ClusterDiff ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigResource ConfigResourceList ConfigValue ConfigValueList ConsumePlan ConsumeReport ControllerAddPlan ControllerAddPlanItem ControllerAddReport ControllerAddReportItem ControllerRemovePlan ControllerRemovePlanItem ControllerRemoveReport ControllerRemoveReportItem DoctorFinding DoctorReport Error ExportChain ExportManifest ExportPlan Feature FeatureDowngradePlan FeatureDowngradePlanItem FeatureDowngradeReport FeatureDowngradeReportItem FeatureList FeatureUpgradePlan FeatureUpgradePlanItem FeatureUpgradeReport FeatureUpgradeReportItem Group GroupDeletePlan GroupDeletePlanItem GroupDeleteReport GroupDeleteReportItem GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList GroupWhy GroupWhyList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem LogDirMovePlan LogDirMovePlanItem LogDirMoveReport LogDirMoveReportItem LogDirRestorePlan LogDirRestorePlanItem LogDirRestoreReport LogDirRestoreReportItem MemberLag MemberRemovePlan MemberRemovePlanItem MemberRemoveReport MemberRemoveReportItem MirrorCheck MirrorCheckPartition MirrorGapAcceptancePlan MirrorGapAcceptancePlanItem MirrorGapAcceptanceReport MirrorGapAcceptanceReportItem MirrorGroupOffset MirrorJob MirrorJobList MirrorPartition MirrorPlan MirrorPlanItem MirrorPromotion MirrorPromotionPlan MirrorPromotionPlanItem MirrorReport MirrorResetPlan MirrorResetPlanItem MirrorResetReport MirrorResetReportItem MirrorReversal MirrorReversalPlan MirrorReversalPlanItem MirrorVerification MonitorReading OffsetDeletePlan OffsetDeletePlanItem OffsetDeleteReport OffsetDeleteReportItem OffsetExport OffsetExportHead OffsetImportPlan OffsetImportPlanItem OffsetImportReport OffsetImportReportItem OffsetRestorePlan OffsetRestorePlanItem OffsetRestoreReport OffsetRestoreReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress PromotedPartition QueryResult QueryRow Quorum QuorumReplica Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordCount RecordCountList RecordFields RecordFieldsList RecordList RegistryConfig RegistryConfigAlterPlan RegistryConfigAlterPlanItem RegistryConfigAlterReport RegistryConfigAlterReportItem RegistryConfigList RegistryMode RegistryModeAlterPlan RegistryModeAlterPlanItem RegistryModeAlterReport RegistryModeAlterReportItem RegistryModeList RegistrySchema RegistrySchemaList ReplicaRestorePlan ReplicaRestorePlanItem ReplicaRestoreReport ReplicaRestoreReportItem Resource ResourceDifference ResourceList RestartStep RestartStepList ReturnedPartition RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaCheck SchemaCheckList SchemaDeletePlan SchemaDeletePlanItem SchemaDeleteReport SchemaDeleteReportItem SchemaImportPlan SchemaImportPlanItem SchemaImportReport SchemaImportReportItem SchemaList SchemaRegisterPlan SchemaRegisterPlanItem SchemaRegisterReport SchemaRegisterReportItem SchemaUndeletePlan SchemaUndeletePlanItem SchemaUndeleteReport SchemaUndeleteReportItem Subject SubjectDescription SubjectDescriptionList SubjectList SubjectUsage SubjectUsageList Token TokenCreatePlan TokenCreatePlanItem TokenCreateReport TokenCreateReportItem TokenExpirePlan TokenExpirePlanItem TokenExpireReport TokenExpireReportItem TokenList TokenRenewPlan TokenRenewPlanItem TokenRenewReport TokenRenewReportItem TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopMirror TopMirrorList TopPartition TopPartitionList TopReader TopReaderList TopReplica TopReplicaList TopTopic TopTopicList TopTopicPartition TopTopicPartitionList TopTransaction TopTransactionList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicCreatePlan TopicCreatePlanItem TopicCreateReport TopicCreateReportItem TopicDeletePlan TopicDeletePlanItem TopicDeleteReport TopicDeleteReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicRestorePlan TopicRestorePlanItem TopicRestoreReport TopicRestoreReportItem TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem TopicWho TopicWhoList Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList UndoJournal UndoJournalList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem VerdictChange VerifiedPartition apply" ;;
         *) ;;
     esac
 }

@@ -41,7 +41,7 @@ def apply_files(inv: Invocation, found: Sequence[Resource], options: Options) ->
         raise usage(
             f"apply: --prune with --only {kept[0]}",
             why="offsets say where an application goes on, so they are never left over",
-            do="`kcli groups delete-offsets` and `kcli groups delete` delete them",
+            do="`kcli groups delete GROUP` deletes a group with its offsets",
         )
     clusters = document_clusters(inv, chosen(found, named, options.match), changes=True)
     if not clusters and options.prune:

@@ -59,8 +59,8 @@ ENTRIES = (
                 "was created, the number of partitions of a topic, offsets of a group that were set, an ACL that was "
                 "deleted or created, a quota, a SCRAM credential without its secrets, one that was made, "
                 "retention.ms of a topic, a configuration key, one that is a secret, the replicas of a partition, the "
-                "log directory of a replica, a voter of the quorum, the level of a feature, a version of a subject that was "
-                "deleted or registered, a compatibility or mode of a schema registry.",
+                "log directory of a replica, a voter of the quorum, the level of a feature, a version of a subject "
+                "that was deleted or registered, a compatibility or mode of a schema registry.",
             ),
             Column("user", values="string", meaning="Of a credential: the user.", sometimes=True),
             Column("mechanism", values="string", meaning="Of a credential: its mechanism.", sometimes=True),

@@ -522,6 +522,8 @@ class RegistrySettingEntry(msgspec.Struct, frozen=True, tag_field="what", tag="r
     @staticmethod
     def words(entries: "Sequence[RegistrySettingEntry]") -> str:
         """``compatibility of orders-value``."""
+        if len(entries) > 4:
+            return f"{entries[0].key} of {counted(len(entries), 'subject')}"
         return ", ".join(f"{entry.key} of {entry.subject or 'the registry'}" for entry in entries)
 
     @property

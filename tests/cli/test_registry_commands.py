@@ -335,6 +335,17 @@ def test_a_mode_that_cannot_be_restored_is_said(confluent: World) -> None:
     assert "subject shape is in mode IMPORT already, and stays in it" in again.err
 
 
+def test_what_refers_to_a_schema_that_is_gone_does_not_come_back(world: World) -> None:
+    first = json.loads(world("registry delete orders-value --permanent --yes -o json").out)["undo"]
+    world("registry delete customer-value --permanent --yes")
+    before = world.state
+    for more in ("--dry-run", "--yes"):
+        assert world(f"undo {first}", more, code=None).code == 7
+    assert world.state == before
+    world("registry undelete gone --yes")
+    assert "nothing is to be undeleted" in world("registry undelete gone --dry-run").err
+
+
 def test_karapace_has_no_modes_and_keeps_no_ids(tmp_path: Path) -> None:
     world = World(tmp_path, "karapace")
     with world.running:
@@ -590,7 +601,10 @@ def test_undo_lists_what_was_changed_in_the_registry_that_is_named(
     )
     assert listed.code == 0, listed
     (row,) = json.loads(listed.out)["items"]
-    assert (row["command"], row["what"]) == ("registry delete", "2 versions of lonely")
+    assert (row["command"], row["what"]) == (
+        "registry delete",
+        "2 versions of lonely; compatibility of lonely",
+    )
     done = confluent(
         f"undo {row['id']} --yes", "-X", f"schema.registry.url={confluent.running.url}x", code=None
     )

@@ -45,9 +45,14 @@ class Done:
 
 
 def on_a_terminal(
-    *arguments: str, keys: bytes = b"q", shown: bytes = b"GROUP", bootstrap: str = "", **variables: str
+    *arguments: str,
+    keys: bytes = b"q",
+    shown: bytes = b"GROUP",
+    written: Path | None = None,
+    bootstrap: str = "",
+    **variables: str,
 ) -> Done:
-    """Runs kcli on a terminal of 100 × 24; types ``keys`` when it shows ``shown``."""
+    """Runs kcli on a terminal of 100 × 24; types ``keys`` when it shows ``shown``, and ``written`` has a line."""
     ours, theirs = pty.openpty()
     ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
     env = {**environment(bootstrap), "TERM": "xterm", **variables}
@@ -63,7 +68,8 @@ def on_a_terminal(
     raw, limit = b"", time.monotonic() + PATIENCE
     try:
         while time.monotonic() < limit:
-            if keys and shown in raw:
+            recorded = written is None or (written.exists() and b"\n" in written.read_bytes())
+            if keys and shown in raw and recorded:
                 os.write(ours, keys)
                 keys = b""
             if select.select([ours], [], [], 0.1)[0]:
@@ -208,7 +214,7 @@ def test_a_file_without_samples_is_2(tmp_path: Path, text: str | None, why: str)
 
 def test_what_was_recorded_can_be_played(cluster: FakeCluster, tmp_path: Path) -> None:
     path = tmp_path / "file"
-    done = on_a_terminal("--record", str(path), bootstrap=cluster.bootstrap, shown=b"recording")
+    done = on_a_terminal("--record", str(path), bootstrap=cluster.bootstrap, shown=b"recording", written=path)
     assert done.code == 0
     lines = path.read_bytes().splitlines()
     reading = read_line(lines[0], "line 1")

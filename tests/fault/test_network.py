@@ -231,7 +231,9 @@ def test_a_request_has_a_timeout_of_its_own() -> None:
             future = client.send(MetadataRequest(topics=[]))
             client.poll(PATIENCE, future)
     assert isinstance(future.error, RequestTimeoutError)
-    assert f"no reply to Metadata from {cluster.bootstrap} in 0.3 s" in str(future.error)
+    said = re.search(rf"no reply to Metadata from {cluster.bootstrap} in ([\d.]+) s", str(future.error))
+    assert said
+    assert 0.3 <= float(said[1]) < 30, "how long it was, on a busy machine more than asked for"
 
 
 @pytest.mark.case("N3")

@@ -14,6 +14,7 @@ from confluent_kafka import Producer as JudgeProducer
 from confluent_kafka.admin import AdminClient, NewTopic
 from confluent_kafka.admin import ConfigResource as JudgeResource
 
+from kcli.sandbox.config import uses_zookeeper
 from tests.integration.kafka_script import reassign_partitions
 from tests.kafka import Kafka
 from tests.run import KCLI, run
@@ -144,6 +145,8 @@ def test_a_topic_is_moved_under_a_throttle_and_back_by_kafkas_script(
 
 
 def test_a_move_is_cancelled_in_the_middle(kafka3: Kafka, state: dict[str, str], tmp_path: Path) -> None:
+    if kafka3.version != "unknown" and uses_zookeeper(kafka3.version):
+        pytest.skip("with ZooKeeper brokers show a throttle before they apply it: the move may have ended")
     name = filled_topic(kafka3, "cancelled", [[1, 2]], 100)
     plan = str(tmp_path / "plan.json")
     Path(plan).write_text(json.dumps({"partitions": [{"topic": name, "partition": 0, "replicas": [1, 3]}]}))

@@ -10,8 +10,9 @@ from kcli.core.clock import monotonic
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.near_names import near_names
-from kcli.flows.registry.names import Named
+from kcli.flows.registry.names import Named, VersionKey
 from kcli.serde.registry.admin import IMPORT, RegistryAdmin, Setting
+from kcli.serde.registry.client import Schema
 
 C = TypeVar("C", bound=Collection[object])
 
@@ -72,6 +73,21 @@ def no_version(named: Named, numbers: Collection[int]) -> NotFoundError:
         why=f"it has {', '.join(map(str, numbers)) or 'none that is not deleted'}",
         do=f"`kcli registry describe {named.subject}` shows its versions",
     )
+
+
+def missing_reference(
+    registry: RegistryAdmin, schema: Schema, given: Collection[VersionKey] = ()
+) -> RegistryStateError | None:
+    """The error for a schema that refers to one that is neither there, softly deleted at least, nor ``given``."""
+    for ref in schema.references:
+        key = VersionKey(ref.subject, ref.version)
+        if key not in given and ref.version not in registry.version_numbers(ref.subject, deleted=True):
+            return RegistryStateError(
+                f"{VersionKey(schema.subject, schema.version)} cannot be registered",
+                why=f"it refers to {key}, which the registry does not have",
+                do="register that one first",
+            )
+    return None
 
 
 def mode_refusal(mode: Setting, subject: str, *, deleting: bool = False) -> RegistryStateError | None:

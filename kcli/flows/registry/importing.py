@@ -19,6 +19,7 @@ from kcli.flows.registry.errors import (
     IncompatibleError,
     NotAppliedError,
     RegistryStateError,
+    missing_reference,
     mode_refusal,
     wait_until_empty,
 )
@@ -70,7 +71,14 @@ class SchemaImport(VersionChange):
                 self._left[subject] = None
         self._new = {}
         decide = self._kept if self.keep else self._renumbered
-        items = [decide(admin, schema, there[schema.subject]) for schema in self.exported.schemas]
+        mine = {VersionKey(one.subject, one.version) for one in self.exported.schemas}
+        items = []
+        for schema in self.exported.schemas:
+            missing = missing_reference(admin, schema, mine)
+            if missing is not None:
+                items.append(_refused(_absent(schema), missing))
+            else:
+                items.append(decide(admin, schema, there[schema.subject]))
         no_mode = _no_import(admin) if without_mode else None
         items = [_refused(item, no_mode or refused[item.key.subject]) for item in items]
         levels = [self._level(admin, *pair) for pair in self.exported.levels.items()]
@@ -313,6 +321,10 @@ def _registered(admin: RegistryAdmin, schema: Schema) -> Schema | None:
 
     wait_until_empty(missing)
     return found[0] if found else None
+
+
+def _absent(schema: Schema) -> VersionItem:
+    return Item(VersionKey(schema.subject, schema.version), VersionFacts(schema, NONE))
 
 
 def _refused(item: VersionItem, error: KcliError | None) -> VersionItem:

@@ -15,6 +15,7 @@ from kcli.flows.registry.errors import (
     IncompatibleError,
     NotAppliedError,
     RegistryStateError,
+    missing_reference,
     mode_refusal,
     no_subject,
     no_version,
@@ -100,6 +101,9 @@ class SchemaUndeletion(VersionChange):
         if newer:
             note = f"it has the same schema as version {newer[-1].schema.version}"
             return item._replace(outcome=Outcome.UNCHANGED, note=note)
+        missing = missing_reference(admin, schema)
+        if missing is not None:
+            return item._replace(outcome=Outcome.REFUSED, error=refused or missing)
         live = admin.look_up(schema.subject, schema)
         if live is not None:
             facts = item.facts._replace(new_version=live.version)
@@ -114,6 +118,10 @@ class SchemaUndeletion(VersionChange):
 
     def text(self, plan: Sequence[VersionItem]) -> str:
         """The versions."""
+        if not planned(plan):
+            return "\n".join(
+                [f"Nothing of subject {self.named.subject} is to be undeleted:", *self.table(plan)]
+            )
         head = f"Undelete {counted(len(planned(plan)), 'version')} of subject {self.named.subject}:"
         return "\n".join([head, *self.table(plan), _RENUMBERED])
 

@@ -41,6 +41,12 @@ _EXIT_CODES = {
     42206: ExitCode.REFUSED,  # other schemas refer to it
 }
 _NO_MODE = "NO_SUCH_MODE"
+_REMEDIES = {
+    409: "change the schema, or the compatibility of its subject",
+    42201: "correct the schema, its type, or the schemas to which it refers",
+    42205: "check the mode of the subject and of the registry",
+    42206: "delete the schemas that refer to it first",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +275,7 @@ class RegistryAdmin:
                 return self._transport.ask(method, path, body)
         except RegistryError as error:
             error.exit_code = _EXIT_CODES.get(error.code, error.exit_code)
+            error.do = error.do or _REMEDIES.get(error.code, "")
             raise
 
 

@@ -941,7 +941,7 @@ _kcli_value() {
         "kcli produce --headers-from") asked=value-fields ;;
         "kcli produce --partition-from") asked=value-fields ;;
         "kcli produce --partitioner") reply="murmur2 consistent hashcode random roundrobin manual" ;;
-        "kcli produce -s" | "kcli produce --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state cluster_metadata" ;;
+        "kcli produce -s" | "kcli produce --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema glue apicurio consumer_offsets transaction_state share_group_state cluster_metadata" ;;
         "kcli produce -z" | "kcli produce --compression") reply="none gzip snappy lz4 zstd" ;;
         "kcli produce --acks") reply="all 1 0" ;;
         "kcli produce --failed") files=1 ;;
@@ -963,7 +963,7 @@ _kcli_value() {
         "kcli consume -g" | "kcli consume --group") asked=groups ;;
         "kcli consume --group-type") reply="share" ;;
         "kcli consume --on-each") reply="accept release reject" ;;
-        "kcli consume -s" | "kcli consume --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state cluster_metadata" ;;
+        "kcli consume -s" | "kcli consume --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema glue apicurio consumer_offsets transaction_state share_group_state cluster_metadata" ;;
         "kcli consume --on-out-of-range") reply="fail earliest latest" ;;
         "kcli consume --on-recreate") reply="fail restart" ;;
         "kcli consume --on-corrupt") reply="fail skip" ;;
@@ -1072,7 +1072,7 @@ _kcli_value() {
         "kcli groups describe -o" | "kcli groups describe --output") reply="table plain wide tsv csv json ndjson yaml name kafka" ;;
         "kcli groups describe --color") reply="auto always never" ;;
         "kcli groups describe --progress") reply="auto none bar json" ;;
-        "kcli groups why -s" | "kcli groups why --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state cluster_metadata" ;;
+        "kcli groups why -s" | "kcli groups why --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema glue apicurio consumer_offsets transaction_state share_group_state cluster_metadata" ;;
         "kcli groups why -F" | "kcli groups why --command-config") files=1 ;;
         "kcli groups why -X" | "kcli groups why --command-property") keys="$_kcli_keys" ;;
         "kcli groups why --profile") asked=profiles ;;
@@ -1754,7 +1754,7 @@ _kcli_value() {
         "kcli perf compare --color") reply="auto always never" ;;
         "kcli perf compare --progress") reply="auto none bar json" ;;
         "kcli query --engine") reply="auto duckdb spark" ;;
-        "kcli query -s" | "kcli query --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state cluster_metadata" ;;
+        "kcli query -s" | "kcli query --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema glue apicurio consumer_offsets transaction_state share_group_state cluster_metadata" ;;
         "kcli query --runner") reply="spark processes inline" ;;
         "kcli query --java-home") files=1 ;;
         "kcli query -F" | "kcli query --command-config") files=1 ;;
@@ -1772,7 +1772,7 @@ _kcli_value() {
         "kcli pipeline export --offset") reply="earliest latest" ;;
         "kcli pipeline export --format") reply="parquet ndjson csv raw delta iceberg" ;;
         "kcli pipeline export --partition-by") reply="date hour" ;;
-        "kcli pipeline export -s" | "kcli pipeline export --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state cluster_metadata" ;;
+        "kcli pipeline export -s" | "kcli pipeline export --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema glue apicurio consumer_offsets transaction_state share_group_state cluster_metadata" ;;
         "kcli pipeline export --on-gap") reply="fail record" ;;
         "kcli pipeline export --on-recreate") reply="fail record" ;;
         "kcli pipeline export --runner") reply="spark processes inline" ;;
@@ -1808,7 +1808,7 @@ _kcli_value() {
         "kcli pipeline mirror --color") reply="auto always never" ;;
         "kcli pipeline mirror --progress") reply="auto none bar json" ;;
         "kcli pipeline query --engine") reply="auto duckdb spark" ;;
-        "kcli pipeline query -s" | "kcli pipeline query --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state cluster_metadata" ;;
+        "kcli pipeline query -s" | "kcli pipeline query --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema glue apicurio consumer_offsets transaction_state share_group_state cluster_metadata" ;;
         "kcli pipeline query --runner") reply="spark processes inline" ;;
         "kcli pipeline query --java-home") files=1 ;;
         "kcli pipeline query -F" | "kcli pipeline query --command-config") files=1 ;;
@@ -1839,7 +1839,7 @@ _kcli_value() {
         "kcli pipeline verify --color") reply="auto always never" ;;
         "kcli pipeline verify --progress") reply="auto none bar json" ;;
         "kcli pipeline profile --offset") reply="earliest latest max-timestamp earliest-local latest-tiered earliest-pending-upload stored" ;;
-        "kcli pipeline profile -s" | "kcli pipeline profile --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state cluster_metadata" ;;
+        "kcli pipeline profile -s" | "kcli pipeline profile --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema glue apicurio consumer_offsets transaction_state share_group_state cluster_metadata" ;;
         "kcli pipeline profile --html") files=1 ;;
         "kcli pipeline profile --runner") reply="spark processes inline" ;;
         "kcli pipeline profile --java-home") files=1 ;;

@@ -48,10 +48,11 @@ def apply_files(
 ) -> int:
     """Change a cluster to what files describe: the documents of `kcli export`.
 
-    Shows a plan first, and what removes something last. Topics are created, then ACLs, users, quotas and configurations.
-    Partitions are added, and replicas moved, as by `kcli reassign run`. Each part is looked at again right before it is
-    changed, and read back: what has changed since the plan is refused, the rest goes on. The same line goes on with what
-    was stopped. `kcli undo ID` makes it undone, as far as Kafka can.
+    Shows a plan first, and what removes something last. Topics are created, then ACLs, users, quotas and configurations;
+    partitions are added, replicas moved. What has changed since the plan is refused, and the rest goes on. The same line
+    goes on with what was stopped. `kcli undo ID` undoes it, as far as Kafka can.
+
+    Replicas are moved as by `kcli reassign run`. Each part is looked at again right before it is changed, and read back.
 
     What a document does not name is left as it is: with --exact, keys that are set and that it does not name are unset.
     Nothing is deleted without --prune, which needs --only or --match; topics that are deleted have their names typed, as

@@ -124,7 +124,7 @@ RUNNING = {
         lose_copies, (T0,), ("t-0: the target stored the record at source offset 40 at offset ", "lost records")
     ),
     "target recreated": Trap(
-        replace_target, (T0, T1), ("the target stored the record at source offset 40 at offset 0", "lost records")
+        replace_target, (T0, T1), ("the target stored the record at source offset 40 at offset ", "lost records")
     ),
     "target deleted": Trap(
         delete_target, (T0, T1), ("of the target was deleted", "was copied to it up to offset 40")

@@ -84,11 +84,12 @@ def check_cluster(
 ) -> int:
     """Check whether the cluster is well, and whether a broker may be stopped.
 
-    Checked are the quorum of the controllers, the brokers, partitions that are offline, under-replicated, or have too few
-    replicas in sync for acks=all, the coordinators of all groups and transactional ids, log directories, transactions
-    that hang, preferred leaders and reassignments. A check is ok, has failed, or has a warning: just enough replicas are
-    in sync, a transaction is open for long, a leader is not the preferred one, replicas are being moved. It is unknown
-    where a broker that is there did not answer. A broker that is down is a failure.
+    Checked are the quorum, brokers, partitions that are offline, under-replicated or below min.insync.replicas, the
+    coordinators of all groups and transactional ids, log directories, hanging transactions, preferred leaders and
+    reassignments. A broker that is down is a failure; what is only at its limit, or being changed, is a warning.
+
+    A warning means that just enough replicas are in sync, a transaction is open for long, a leader is not the preferred
+    one, or replicas are being moved. A check is unknown where a broker that is there did not answer.
 
     With --if-stopped further lines foresee what would be without the broker, if it is stopped in order: partitions
     without a leader, or that refuse acks=all; groups and transactional ids without a coordinator; the majority of the

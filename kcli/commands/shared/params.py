@@ -373,9 +373,12 @@ def _remember(note: str) -> None:
 SERDES_BOTH_WAYS = (
     "str", "json", "short", "int", "long", "float", "double", "hex", "base64", "avro", "protobuf", "jsonschema",
 )  # fmt: skip
-"""The serdes that read and write; the others only read Kafka's internal topics."""
+"""The serdes that read and write; the others only read."""
 
-SERDES = (*SERDES_BOTH_WAYS, "consumer_offsets", "transaction_state", "share_group_state", "cluster_metadata")
+SERDES = (
+    *SERDES_BOTH_WAYS, "glue", "apicurio",
+    "consumer_offsets", "transaction_state", "share_group_state", "cluster_metadata",
+)  # fmt: skip
 """Offered by completion for ``-s``: ``kcli.serde.NAMES``, which is not loaded for a help text."""
 
 OFFSET_WORDS = ("earliest", "latest", *SPECIAL_WORDS, "stored")

@@ -58,6 +58,7 @@ CONTROLLER = -2
 TOPIC_PATIENCE = 5.0
 """Seconds for which a topic may be missing from metadata: it may be about to be created, or come back."""
 _FIRST_BOOTSTRAP_ID = -10
+_PRODUCE = 0
 _DESCRIBE_CLUSTER = 60
 """The API by which controllers name themselves; see ``controllers.py``."""
 _REFUSED_PATIENCE = 3.0  # seconds to keep trying to connect while every bootstrap address refuses connections
@@ -375,9 +376,9 @@ class Cluster:
         response.on_done(lambda future: self._refreshed(future, names, done))
 
     def _met_controller(self) -> bool:
-        """Whether a node that was contacted is a controller."""
+        """Whether a node that was contacted is a controller, which serves neither topics nor producers."""
         return any(
-            MetadataRequest.api_key not in offer.apis and _DESCRIBE_CLUSTER in offer.apis
+            _DESCRIBE_CLUSTER in offer.apis and not {MetadataRequest.api_key, _PRODUCE} & set(offer.apis)
             for _, offer in self.offers()
         )
 

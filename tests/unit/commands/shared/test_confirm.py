@@ -38,7 +38,7 @@ def invocation(
     talk = Talk(io.StringIO(), quiet=quiet)
     values = SimpleNamespace(confirm=confirmed)
     found = {"talk": talk, "out": out, "values": values, "profile": profile, "cluster_id": cluster_id}
-    return SimpleNamespace(**found, yes=yes, dry_run=dry_run, no_input=False, cluster_name=NAME)
+    return SimpleNamespace(**found, yes=yes, dry_run=dry_run, no_input=False, cluster_name=NAME, place=None)
 
 
 def on_stderr(inv: Any) -> str:

@@ -143,7 +143,7 @@ class Transport:
                 self._drop(address)
                 _refuse_certificate(address, error)
                 if fresh:
-                    raise _TemporaryError(failure(error)) from None
+                    raise _TemporaryError(_cause(address, error)) from None
         raise AssertionError("a fresh connection was tried last")
 
     def _connections(self, address: Address, until: float) -> Iterator[tuple[HttpConnection, bool]]:
@@ -155,7 +155,7 @@ class Transport:
             self._open[address] = fresh = self._connect(address, max(_LEAST, until - self._now()))
         except (OSError, http.client.HTTPException) as error:
             _refuse_certificate(address, error)
-            raise _TemporaryError(failure(error)) from None
+            raise _TemporaryError(_cause(address, error)) from None
         yield fresh, True
 
     def _exchange(
@@ -277,6 +277,16 @@ def _refuse_certificate(address: Address, error: Exception) -> None:
             do="name one with schema.registry.ssl.keystore.location, or with schema.registry.ssl.certificate.location "
             "and schema.registry.ssl.key.location",
         ) from None
+
+
+def _cause(address: Address, error: Exception) -> str:
+    """Why there is no answer. The alert of a registry that demands a certificate is lost where it closes at once."""
+    if address.secure and isinstance(error, ssl.SSLEOFError | ConnectionResetError | BrokenPipeError):
+        return (
+            f"{failure(error)}, as where a registry demands a certificate of the client "
+            "(schema.registry.ssl.keystore.location names one)"
+        )
+    return failure(error)
 
 
 def _refusal(answer: Answer, what: str) -> RegistryError:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -16,7 +17,7 @@ from tests.fake.cluster import FakeCluster
 from tests.lines import REGISTRY
 from tests.registry.fake import FakeRegistry, RefusedError
 from tests.registry.server import RunningRegistry
-from tests.run import Done, kcli
+from tests.run import Done, environment, kcli, start
 
 FIELD = {"name": "id", "type": "long"}
 CUSTOMER = {"type": "record", "name": "shop.Customer", "fields": [FIELD]}
@@ -83,11 +84,11 @@ class World:
         return items
 
     def changes(self, since: int = 0) -> list[str]:
-        """The requests from then on that could change something; a mode that does not exist is none."""
+        """The requests from then on that could change something."""
         return [
             asked
             for asked in self.content.asked[since:]
-            if re.match(r"DELETE|PUT /config|PUT /mode/|POST /subjects/[^/?]+/versions", asked)
+            if re.match(r"DELETE|PUT|PATCH|POST /subjects/[^/?]+/versions", asked)
         ]
 
     @property
@@ -332,7 +333,8 @@ def test_a_mode_that_cannot_be_restored_is_said(confluent: World) -> None:
     )
     confluent.content.answer = plain  # type: ignore[method-assign]
     again = confluent("registry import {dir}/exported.ndjson --yes")
-    assert "subject shape is in mode IMPORT already, and stays in it" in again.err
+    assert "subject shape is in mode IMPORT already: the run of journal " in again.err
+    assert confluent.content.modes == {"": "READWRITE"}
 
 
 def test_what_refers_to_a_schema_that_is_gone_does_not_come_back(world: World) -> None:
@@ -455,6 +457,56 @@ def test_an_import_that_was_interrupted_goes_on_and_restores_modes(confluent: Wo
     assert sorted(item["status"] for item in again) == ["done", "done", "unchanged", "unchanged"]
     whole = [(one["subject"], one["version"], one["id"]) for one in again if one["version"]]
     assert sorted(whole) == [("a-whole", 1, 71), ("part", 3, 70), ("shape", 9, 72)]
+
+
+def killed_import(world: World, at: int) -> None:
+    """An import that is killed while its ``at``-th request that changes something is on its way."""
+    plain, left = world.content.answer, [at]
+    arrived, over = threading.Event(), threading.Event()
+
+    def stopping(method: str, path: str, query: Any, body: Any) -> Any:
+        if method in ("PUT", "DELETE") or re.fullmatch(r"/subjects/[^/]+/versions", path) and method == "POST":
+            left[0] -= 1
+            if not left[0]:
+                arrived.set()
+                assert over.wait(120)
+                raise RefusedError(503, 503, "nobody waits for it")
+        return plain(method, path, query, body)
+
+    world.content.answer = stopping  # type: ignore[method-assign]
+    words = f"registry import {world.folder}/exported.ndjson --yes".split()
+    variables = {"KCLI_X_SCHEMA_REGISTRY_URL": world.running.url, "XDG_STATE_HOME": str(world.folder / "state")}
+    process = start(*words, env=environment(**variables))
+    assert arrived.wait(120)
+    process.kill()
+    process.communicate()
+    over.set()
+    world.content.answer = plain  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize(("at", "then"), [(2, "undo"), (3, "again"), (5, "undo"), (6, "again"), (7, "again"), (8, "undo")])
+def test_modes_that_a_killed_import_has_left_are_restored(confluent: World, at: int, then: str) -> None:
+    """Three modes are set, three schemas registered, a level set, and three modes restored."""
+    exported(confluent)
+    confluent.content.modes["part"] = "READWRITE"
+    before = confluent.state
+    killed_import(confluent, at)
+    left = {name for name, mode in confluent.content.modes.items() if mode == "IMPORT"}
+    assert len(left) == min(at - 1, 3)
+    (row,) = confluent.items("undo")
+    line = f"undo {row['id']}" if then == "undo" else "registry import {dir}/exported.ndjson"
+    told = confluent(f"{line} --dry-run")
+    assert {name for name, mode in confluent.content.modes.items() if mode == "IMPORT"} == left
+    if then == "again":
+        assert f"the run of journal {row['id']} has left it so" in told.err
+    confluent(f"{line} --yes")
+    assert confluent.content.modes == {"": "READWRITE", "part": "READWRITE"}
+    if then == "undo":
+        confluent.content.levels.pop("shape", None)
+        assert confluent.state == before
+    confluent.content.modes["shape"] = "IMPORT"  # on purpose: no journal has it any more
+    confluent("registry import {dir}/exported.ndjson --yes")
+    assert confluent.content.modes["shape"] == "IMPORT"
 
 
 def test_an_import_contradicts_nothing_that_is_there(confluent: World) -> None:

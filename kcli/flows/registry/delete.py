@@ -15,8 +15,8 @@ from kcli.flows.registry.errors import (
     no_subject,
     no_version,
 )
+from kcli.flows.registry.import_mode import end_left
 from kcli.flows.registry.names import Named, VersionKey
-from kcli.flows.registry.settings import restore_mode
 from kcli.flows.registry.version_change import (
     DELETED,
     LIVE,
@@ -28,7 +28,7 @@ from kcli.flows.registry.version_change import (
     read_until,
 )
 from kcli.output.progress import counted
-from kcli.serde.registry.admin import IMPORT, Registered, RegistryAdmin, alike
+from kcli.serde.registry.admin import Registered, RegistryAdmin, alike
 from kcli.serde.registry.client import Schema
 
 
@@ -227,12 +227,7 @@ class SchemaRetraction(SchemaDeletion):
 
     def clean_up(self, admin: RegistryAdmin, *, dry_run: bool) -> Iterable[KcliError]:
         """The mode IMPORT, in which a run that was killed has left subjects."""
-        for entry in () if dry_run else self.made.entries:
-            if isinstance(entry, RegistrySettingEntry) and admin.mode(entry.subject) == (IMPORT, True):
-                try:
-                    restore_mode(admin, entry.subject, entry.before)
-                except KcliError as error:
-                    yield error
+        return () if dry_run else end_left(admin, self.made)
 
     def apply(
         self, admin: RegistryAdmin, todo: Sequence[VersionItem]

@@ -337,6 +337,69 @@ def test_a_mode_that_cannot_be_restored_is_said(confluent: World) -> None:
     assert confluent.content.modes == {"": "READWRITE"}
 
 
+def silent_from(world: World, at: int) -> list[int]:
+    """From its ``at``-th request on, the registry answers nothing; how many came then. Undone by another ``at``."""
+    plain, asked = FakeRegistry.answer, [0, 0]
+
+    def answer(method: str, path: str, query: Any, body: Any) -> Any:
+        asked[0] += 1
+        if asked[0] >= at:
+            asked[1] += 1
+            raise RefusedError(503, 503, "silent")
+        return plain(world.content, method, path, query, body)
+
+    world.content.answer = answer  # type: ignore[method-assign]
+    return asked
+
+
+SILENT = [
+    *(f"registry {rest}" for rest in ("list", "export", "describe lonely --references", "config lonely", "mode lonely")),
+    "registry check customer-value {dir}/named.avsc",
+    *LINES,
+]
+
+
+@pytest.mark.parametrize("line", SILENT)
+def test_a_registry_that_falls_silent_is_waited_for_once(
+    confluent: World, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whenever that is: what is left is not asked for one by one, and the report has all."""
+    monkeypatch.setattr("kcli.flows.registry.errors.VISIBLE_WITHIN", 0.0)
+    exported(confluent)
+    for number in range(30):
+        confluent.content.register(f"s{number}", {"schema": json.dumps({"type": "fixed", "name": "F", "size": 9 + number})})
+    plan = len(confluent.items(f"{line} --dry-run")) if line in LINES else 0
+    asked = silent_from(confluent, 1 << 30)
+    confluent(f"{line} --dry-run" if plan else line)
+    for at in sorted({1, 2, 3, 5, asked[0] // 2, asked[0], asked[0] + 2, asked[0] + 3, asked[0] + 9} - {0}):
+        count = silent_from(confluent, at)
+        done = confluent(line, "--yes", "-o", "json", "-X", "schema.registry.max.retries=0", code=None)
+        confluent.content.answer = FakeRegistry.answer.__get__(confluent.content)  # type: ignore[method-assign]
+        if count[1]:
+            assert done.code in (3, 6), (at, done)
+            assert count[1] <= 4, (at, done.err)
+        if plan and done.out:
+            assert len(json.loads(done.out)["items"]) == plan
+
+
+def test_what_is_deleted_by_half_can_be_undone(confluent: World) -> None:
+    plain, before = confluent.content.answer, confluent.state
+
+    def refusing(method: str, path: str, query: Any, body: Any) -> Any:
+        if "permanent" in query:
+            raise RefusedError(422, 42205, "not for good")
+        return plain(method, path, query, body)
+
+    confluent.content.answer = refusing  # type: ignore[method-assign]
+    done = confluent("registry delete lonely --permanent --yes -o json", code=7)
+    report = json.loads(done.out)
+    assert [item["status"] for item in report["items"]] == ["failed", "failed"]
+    assert "is deleted softly" in done.err
+    confluent.content.answer = plain  # type: ignore[method-assign]
+    confluent(f"undo {report['undo']} --yes")
+    assert confluent.state == before
+
+
 def test_what_refers_to_a_schema_that_is_gone_does_not_come_back(world: World) -> None:
     first = json.loads(world("registry delete orders-value --permanent --yes -o json").out)["undo"]
     world("registry delete customer-value --permanent --yes")
@@ -389,7 +452,9 @@ def test_lists_and_descriptions(world: World) -> None:
     assert setting == {"subject": "lonely", "compatibility": "NONE", "own": True}
     (setting,) = world.items("registry config")
     assert setting == {"subject": None, "compatibility": "BACKWARD", "own": True}
-    assert world.items("registry mode")[0]["mode"] == "READWRITE"
+    assert world.items("registry mode") == [{"subject": None, "mode": "READWRITE", "own": True}]
+    (setting,) = world.items("registry mode lonely")  # Karapace does not tell
+    assert setting["own"] is (False if world.content.like == "confluent" else None)
 
 
 def test_a_check_says_yes_to_what_is_registered_and_compatible(world: World) -> None:
@@ -662,6 +727,9 @@ def test_undo_lists_what_was_changed_in_the_registry_that_is_named(
     )
     assert done.code != 0
     assert kcli("undo", "-o", "json", bootstrap=cluster.bootstrap, **at).out.count('"id"') == 0
+    alone = json.loads(confluent("undo -o json").out)  # no cluster is named
+    assert (alone["cluster"], [one["id"] for one in alone["items"]]) == (confluent.running.url, [row["id"]])
+    assert "no broker is named" in kcli("undo", **at).err
 
 
 def test_without_a_registry_each_command_says_how_to_name_one(tmp_path: Path) -> None:

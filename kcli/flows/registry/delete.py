@@ -42,6 +42,7 @@ class SchemaDeletion(VersionChange):
     def __init__(self, named: Named, *, permanent: bool = False) -> None:
         self.named, self.permanent = named, permanent
         self._every: Sequence[Registered] = ()
+        self._softly = 0
 
     def decide(self, admin: RegistryAdmin) -> list[VersionItem]:
         """Versions to which other schemas refer are refused."""
@@ -142,8 +143,20 @@ class SchemaDeletion(VersionChange):
         if not self.permanent:
             return answers
         left = [item for item in todo if answers.get(item.key) is None]
+        self._softly = sum(1 for item in live if answers[item.key] is None)
         at_once = self._whole and {item.key for item in left} == every.keys()
         return answers | self._deleted(admin, left, at_once=at_once, permanent=True)
+
+    def act(self, admin: RegistryAdmin, plan: Sequence[VersionItem]) -> list[VersionItem]:
+        """The journal stays where the first half was done."""
+        after = super().act(admin, plan)
+        self.may_have_changed |= self._softly > 0
+        return after
+
+    def noticed(self, items: Sequence[VersionItem]) -> Iterable[str]:
+        """That only the first half was done."""
+        if self._softly and any(item.outcome is Outcome.FAILED for item in items):
+            yield "what was not deleted for good is deleted softly: `kcli registry list --deleted` shows it"
 
     def _deleted(
         self, admin: RegistryAdmin, items: Sequence[VersionItem], *, at_once: bool, permanent: bool

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 
 from kcli.core.errors import KcliError
 from kcli.flows.journal import Draft, Entry, Journal, RegistrySettingEntry, amend, listed
+from kcli.flows.registry.errors import is_silent, not_sent
 from kcli.flows.registry.settings import restore_mode
 from kcli.serde.registry.admin import IMPORT, RegistryAdmin
 
@@ -66,9 +67,12 @@ class ImportMode:
         self._there = {subject: None for subject in self._there if subject not in left}
         before = {subject: _before(journal, subject) for subject, journal in left.items()} | self._before
         self._before = {}
-        errors, restored = [], []
+        errors, restored = list[KcliError](), list[str]()
         for subject, mode in before.items():
+            silent = errors[-1] if errors and is_silent(errors[-1]) else None
             try:
+                if silent is not None:
+                    raise not_sent(f"the mode of {subject}", silent)
                 restore_mode(admin, subject, mode)
                 restored.append(subject)
             except KcliError as error:

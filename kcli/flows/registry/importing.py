@@ -19,6 +19,7 @@ from kcli.flows.registry.errors import (
     IncompatibleError,
     NotAppliedError,
     RegistryStateError,
+    is_silent,
     missing_reference,
     mode_refusal,
     wait_until_empty,
@@ -37,6 +38,7 @@ from kcli.flows.registry.version_change import (
     VersionChange,
     VersionFacts,
     VersionItem,
+    each,
 )
 from kcli.output.progress import counted
 from kcli.serde.registry.admin import IMPORT, Registered, RegistryAdmin, same_schema
@@ -179,29 +181,26 @@ class SchemaImport(VersionChange):
         self, admin: RegistryAdmin, todo: Sequence[VersionItem]
     ) -> Mapping[VersionKey, KcliError | None]:
         """In the order of the file; a schema to which one refers that failed fails, too."""
-        answers: dict[VersionKey, KcliError | None] = {}
+        failed: dict[str, KcliError] = {}
         if self.keep:
             for subject in dict.fromkeys(item.key.subject for item in todo if item.key.version):
                 try:
                     self._mode.begin(admin, subject)
                 except KcliError as error:
-                    answers |= {item.key: error for item in todo if item.key.subject == subject}
-        for item in todo:
-            if item.key in answers:
-                continue
-            try:
-                answers[item.key] = self._register(admin, item)
-            except KcliError as error:
-                answers[item.key] = error
-        return answers
+                    if is_silent(error):
+                        raise
+                    failed[subject] = error
+        able = [item for item in todo if item.key.subject not in failed]
+        answers = each(able, lambda item: self._register(admin, item))
+        return {item.key: failed.get(item.key.subject) or answers[item.key] for item in todo}
 
-    def _register(self, admin: RegistryAdmin, item: VersionItem) -> KcliError | None:
+    def _register(self, admin: RegistryAdmin, item: VersionItem) -> None:
         if not item.key.version:
             admin.set_compatibility(item.key.subject, self.exported.levels[item.key.subject])
-            return None
+            return
         schema = item.facts.schema if self.keep else self._mapped(item.facts.schema)
         if schema is None:
-            return RegistryStateError(
+            raise RegistryStateError(
                 f"{item.key} was not registered",
                 why="it refers to a schema that was not registered",
                 do="see what happened to that one",
@@ -209,7 +208,6 @@ class SchemaImport(VersionChange):
         admin.register(item.key.subject, schema, keep=self.keep)
         if not self.keep and (known := _registered(admin, schema)) is not None:
             self._new[item.key] = known
-        return None
 
     def clean_up(self, admin: RegistryAdmin, *, dry_run: bool) -> Iterable[KcliError]:
         """The modes of the subjects as they were."""

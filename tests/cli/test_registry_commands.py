@@ -353,7 +353,10 @@ def silent_from(world: World, at: int) -> list[int]:
 
 
 SILENT = [
-    *(f"registry {rest}" for rest in ("list", "export", "describe lonely --references", "config lonely", "mode lonely")),
+    *(
+        f"registry {rest}"
+        for rest in ("list", "export", "describe lonely --references", "config lonely", "mode lonely")
+    ),
     "registry check customer-value {dir}/named.avsc",
     *LINES,
 ]
@@ -367,7 +370,9 @@ def test_a_registry_that_falls_silent_is_waited_for_once(
     monkeypatch.setattr("kcli.flows.registry.errors.VISIBLE_WITHIN", 0.0)
     exported(confluent)
     for number in range(30):
-        confluent.content.register(f"s{number}", {"schema": json.dumps({"type": "fixed", "name": "F", "size": 9 + number})})
+        confluent.content.register(
+            f"s{number}", {"schema": json.dumps({"type": "fixed", "name": "F", "size": 9 + number})}
+        )
     plan = len(confluent.items(f"{line} --dry-run")) if line in LINES else 0
     asked = silent_from(confluent, 1 << 30)
     confluent(f"{line} --dry-run" if plan else line)
@@ -530,7 +535,11 @@ def killed_import(world: World, at: int) -> None:
     arrived, over = threading.Event(), threading.Event()
 
     def stopping(method: str, path: str, query: Any, body: Any) -> Any:
-        if method in ("PUT", "DELETE") or re.fullmatch(r"/subjects/[^/]+/versions", path) and method == "POST":
+        if (
+            method in ("PUT", "DELETE")
+            or re.fullmatch(r"/subjects/[^/]+/versions", path)
+            and method == "POST"
+        ):
             left[0] -= 1
             if not left[0]:
                 arrived.set()
@@ -540,7 +549,10 @@ def killed_import(world: World, at: int) -> None:
 
     world.content.answer = stopping  # type: ignore[method-assign]
     words = f"registry import {world.folder}/exported.ndjson --yes".split()
-    variables = {"KCLI_X_SCHEMA_REGISTRY_URL": world.running.url, "XDG_STATE_HOME": str(world.folder / "state")}
+    variables = {
+        "KCLI_X_SCHEMA_REGISTRY_URL": world.running.url,
+        "XDG_STATE_HOME": str(world.folder / "state"),
+    }
     process = start(*words, env=environment(**variables))
     assert arrived.wait(120)
     process.kill()
@@ -549,7 +561,9 @@ def killed_import(world: World, at: int) -> None:
     world.content.answer = plain  # type: ignore[method-assign]
 
 
-@pytest.mark.parametrize(("at", "then"), [(2, "undo"), (3, "again"), (5, "undo"), (6, "again"), (7, "again"), (8, "undo")])
+@pytest.mark.parametrize(
+    ("at", "then"), [(2, "undo"), (3, "again"), (5, "undo"), (6, "again"), (7, "again"), (8, "undo")]
+)
 def test_modes_that_a_killed_import_has_left_are_restored(confluent: World, at: int, then: str) -> None:
     """Three modes are set, three schemas registered, a level set, and three modes restored."""
     exported(confluent)

@@ -149,8 +149,8 @@ class SchemaImport(VersionChange):
         schemas = counted(sum(1 for item in todo if item.key.version), "schema")
         head = f"Register {schemas} of {self.name}, {'with their ids' if self.keep else 'with new ids'}:"
         meanwhile = (
-            "Meanwhile their subjects are in mode IMPORT, in which producers cannot register schemas. If this run is killed, "
-            "run it again: that restores their modes, too."
+            "Meanwhile their subjects are in mode IMPORT, in which producers cannot register schemas. If this run is "
+            "killed, run it again: that restores their modes, too."
             if self.keep
             else "Records that have the ids of the file cannot be decoded by them."
         )

@@ -208,8 +208,8 @@ class RegistryAdmin:
         return Setting(_text_of(self._ask("GET", path), key, path), own=not subject)
 
     def has_modes(self) -> bool:
-        """Whether modes can be set, such as IMPORT, by what only reads: such a registry says of a name that it has no mode
-        of its own (Confluent's from 6.0 on, Redpanda), or at least which methods it accepts there.
+        """Whether modes can be set, such as IMPORT, by what only reads: such a registry says of a name that it has no
+        mode of its own (Confluent's from 6.0 on, Redpanda), or at least which methods it accepts there.
 
         Where this client may not ask that, only the change itself can tell: they can be set, as far as is known.
         """
@@ -219,7 +219,9 @@ class RegistryAdmin:
         except RegistryAuthError:
             return True
         except RegistryError as error:
-            return error.code in NOT_SET or (isinstance(error, SchemaNotFoundError) and self._accepts("PUT", path))
+            return error.code in NOT_SET or (
+                isinstance(error, SchemaNotFoundError) and self._accepts("PUT", path)
+            )
         return False
 
     def _accepts(self, method: str, path: str) -> bool:

@@ -109,6 +109,20 @@ def test_what_is_there_and_does_not_answer_is_unknown(cluster: FakeCluster) -> N
     assert done.code == 8, done.err
 
 
+def test_topics_that_the_user_may_not_see_are_not_taken_for_well(cluster: FakeCluster) -> None:
+    """Brokers leave them out of every answer but that of log directories."""
+    cluster.settings.hidden_topics = frozenset({"orders"})
+    done = kcli("cluster", "check", "--if-stopped", "1", "-o", "json", bootstrap=cluster.bootstrap)
+    document = json.loads(done.out)
+    unknown = [(item["check"], item["if_stopped"]) for item in document["items"] if item["status"] == "unknown"]
+    assert unknown == [("offline-partitions", []), ("offline-partitions", [1])]
+    assert (document["ok"], document["complete"]) == (False, False)
+    assert "the partitions of 1 topic were not checked: orders" in done.err
+    assert done.code == 6
+    cluster.create_topic("seen", 1)
+    check(cluster, "--topic", "seen")
+
+
 FAULTS = [
     ("offline", "offline-partitions", "1 partition without a leader that can be reached: t-0"),
     ("lagging", "under-replicated", "1 partition with replicas that are not in sync: orders-0"),

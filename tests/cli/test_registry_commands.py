@@ -535,10 +535,8 @@ def killed_import(world: World, at: int) -> None:
     arrived, over = threading.Event(), threading.Event()
 
     def stopping(method: str, path: str, query: Any, body: Any) -> Any:
-        if (
-            method in ("PUT", "DELETE")
-            or re.fullmatch(r"/subjects/[^/]+/versions", path)
-            and method == "POST"
+        if method in ("PUT", "DELETE") or (
+            re.fullmatch(r"/subjects/[^/]+/versions", path) and method == "POST"
         ):
             left[0] -= 1
             if not left[0]:

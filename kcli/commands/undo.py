@@ -214,7 +214,7 @@ def undo(inv: Invocation, journal_id: str | None) -> int:
     journal = find(journal_id)
     first = journal.entries[0]
     if isinstance(first, REGISTRY_ENTRIES):
-        with open_registry(inv) as registry:
+        with open_registry(inv, known=journal.cluster) as registry:
             return change_with(inv, registry, registry.address, registry_restore_of(journal, registry))
 
     def wait(admin: Admin, moving: Collection[TopicPartition]) -> int:

@@ -586,6 +586,12 @@ class Journal(msgspec.Struct, frozen=True):
 
     def check_cluster(self, cluster: str) -> None:
         """ConfigError unless it is of this cluster."""
+        if self.cluster != cluster and isinstance(self.entries[0], REGISTRY_ENTRIES):
+            raise ConfigError(
+                f"journal {self.id} is not of this schema registry",
+                why=f"it is of {self.cluster}, and this is {cluster}",
+                do=f"give -X schema.registry.url={self.cluster}, or its profile",
+            )
         if self.cluster != cluster:
             raise ConfigError(
                 f"journal {self.id} is not of this cluster",

@@ -739,6 +739,10 @@ def test_undo_lists_what_was_changed_in_the_registry_that_is_named(
     )
     assert done.code != 0
     assert kcli("undo", "-o", "json", bootstrap=cluster.bootstrap, **at).out.count('"id"') == 0
+    elsewhere = confluent(f"undo {row['id']} --yes", "-X", "schema.registry.url=http://127.0.0.1:9", code=2)
+    unnamed = kcli("undo", row["id"], "--yes", **at)
+    for done in (elsewhere, unnamed):
+        assert f"give -X schema.registry.url={confluent.running.url}, or" in done.err
     alone = json.loads(confluent("undo -o json").out)  # no cluster is named
     assert (alone["cluster"], [one["id"] for one in alone["items"]]) == (confluent.running.url, [row["id"]])
     assert "no broker is named" in kcli("undo", **at).err

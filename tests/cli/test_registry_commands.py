@@ -399,7 +399,11 @@ def test_what_is_deleted_by_half_can_be_undone(confluent: World) -> None:
     done = confluent("registry delete lonely --permanent --yes -o json", code=7)
     report = json.loads(done.out)
     assert [item["status"] for item in report["items"]] == ["failed", "failed"]
-    assert "is deleted softly" in done.err
+    type_remedy(
+        "what was not deleted for good is deleted softly: `kcli registry list --deleted` shows it",
+        done.err,
+        registry=confluent.running.url,
+    )
     confluent.content.answer = plain  # type: ignore[method-assign]
     confluent(f"undo {report['undo']} --yes")
     assert confluent.state == before
@@ -582,8 +586,13 @@ def test_modes_that_a_killed_import_has_left_are_restored(confluent: World, at: 
         confluent.content.levels.pop("shape", None)
         assert confluent.state == before
     confluent.content.modes["shape"] = "IMPORT"  # on purpose: no journal has it any more
-    confluent("registry import {dir}/exported.ndjson --yes")
+    told = confluent("registry import {dir}/exported.ndjson --yes")
     assert confluent.content.modes["shape"] == "IMPORT"
+    type_remedy(
+        "subject shape is in mode IMPORT already, and stays in it; `kcli registry mode shape --set READWRITE` ends it",
+        told.err,
+        registry=confluent.running.url,
+    )
 
 
 def test_an_import_contradicts_nothing_that_is_there(confluent: World) -> None:

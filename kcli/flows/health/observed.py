@@ -342,7 +342,7 @@ def _hidden(names: Sequence[str]) -> AuthError:
     return AuthError(
         f"the partitions of {counted(len(names), 'topic')} were not checked: {shown}",
         why="the cluster has them, and this user may not describe them",
-        do="`kcli acls create --operation describe` lets the user, or check some topics with --topic",
+        do="use a user that has DESCRIBE on them, or check some topics with --topic",
     )
 
 

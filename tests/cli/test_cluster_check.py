@@ -114,7 +114,9 @@ def test_topics_that_the_user_may_not_see_are_not_taken_for_well(cluster: FakeCl
     cluster.settings.hidden_topics = frozenset({"orders"})
     done = kcli("cluster", "check", "--if-stopped", "1", "-o", "json", bootstrap=cluster.bootstrap)
     document = json.loads(done.out)
-    unknown = [(item["check"], item["if_stopped"]) for item in document["items"] if item["status"] == "unknown"]
+    unknown = [
+        (item["check"], item["if_stopped"]) for item in document["items"] if item["status"] == "unknown"
+    ]
     assert unknown == [("offline-partitions", []), ("offline-partitions", [1])]
     assert (document["ok"], document["complete"]) == (False, False)
     assert "the partitions of 1 topic were not checked: orders" in done.err

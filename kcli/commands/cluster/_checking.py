@@ -174,7 +174,9 @@ def _steps(
         if not rolling.waits or any(step.state != WAITING for step in steps):
             since = monotonic()
         elif wait is not None and monotonic() - since >= wait:
-            shown = f"kcli cluster check --if-stopped {node}" if rolling.demands_stop else "kcli cluster check"
+            shown = (
+                f"kcli cluster check --if-stopped {node}" if rolling.demands_stop else "kcli cluster check"
+            )
             raise WaitOverError(
                 f"waited for node {node} for {duration_text(wait)}, the time of --wait",
                 why=rolling.reason,

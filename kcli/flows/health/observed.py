@@ -267,7 +267,8 @@ class _Observation:
         unseen = sorted(stored.difference(topics))
         if not unseen:
             return
-        answers = self._read(HIDDEN, partial(self._admin.describe_partitions, unseen), {})
+        answers: dict[str, TopicInfo | KcliError] = {}
+        answers = self._read(HIDDEN, partial(self._admin.describe_partitions, unseen), answers)
         denied = [
             name
             for name, one in answers.items()

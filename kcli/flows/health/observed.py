@@ -177,7 +177,8 @@ class _Observation:
         for topic in topics.values():
             if topic.error is not None:
                 self._lacks(TOPICS, topic.error)
-        log_dirs = self._of_brokers(LOG_DIRS, self._read(LOG_DIRS, admin.describe_log_dirs, {}))
+        answers: dict[int, list[LogDir] | KcliError] = {}
+        log_dirs = self._of_brokers(LOG_DIRS, self._read(LOG_DIRS, admin.describe_log_dirs, answers))
         self._look_for_hidden(topics, log_dirs)
         return Observed(
             description,

@@ -249,7 +249,9 @@ def _list(inv: Invocation) -> int:
     ]
     print_rows(inv, "UndoJournalList", JOURNALS, rows, places[0], item="UndoJournal")
     if not rows:
-        inv.talk.note("no change that can be undone was made from this machine")
+        which = "cluster" if len(places) == 1 and inv.cluster_id else "schema registry"
+        which = "cluster or schema registry" if len(places) > 1 else which
+        inv.talk.note(f"no change of this {which} that can be undone was made from this machine")
     return inv.finish(done=True)
 
 

@@ -14,10 +14,11 @@ from kcli.commands.shared.registry_client import open_registry, registry_address
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.types import TopicPartition
-from kcli.flows.journal import REGISTRY_ENTRIES, LogDirEntry, find, listed
+from kcli.flows.journal import REGISTRY_ENTRIES, Journal, LogDirEntry, find, listed
 from kcli.flows.reassign.change import Moving
 from kcli.flows.undo import registry_restore_of, restore_of
 from kcli.output.tables import Column
+from kcli.profiles.resolve import NoBrokerError
 
 JOURNALS = (
     Column("id", "id", values="string", meaning="Id that undo takes."),
@@ -187,6 +188,7 @@ def _changes(flags: Mapping[str, Any]) -> bool:
     reads=("XDG_STATE_HOME",),
     examples=(
         ("kcli undo", "list what can be undone"),
+        ("kcli undo -X schema.registry.url=http://registry:8081", "of a schema registry, too"),
         ("kcli undo 20261121-091403-3fa9c1 --dry-run", "show what would be made again"),
         ("kcli undo 20261121-091403-3fa9c1", "make it again"),
     ),
@@ -198,7 +200,8 @@ def undo(inv: Invocation, journal_id: str | None) -> int:
 
     What deletes groups, committed offsets, topics, ACLs and users, or replaces quotas, levels of loggers and client
     metrics, keeps what was there in a journal on this machine, and what creates ACLs keeps which; ID is in its last line.
-    Without ID the changes of the cluster are listed, and those of a schema registry that is named.
+    Without ID the changes of the cluster are listed, and those of a schema registry that is named; of that alone if no
+    cluster is.
 
     What drains brokers, moves replicas between log directories, adds voters to the quorum or removes them, or changes
     levels of features keeps a journal, too. Only what is gone is made again: an offset that was committed since, or a
@@ -211,7 +214,7 @@ def undo(inv: Invocation, journal_id: str | None) -> int:
     journal = find(journal_id)
     first = journal.entries[0]
     if isinstance(first, REGISTRY_ENTRIES):
-        with open_registry(inv) as registry:
+        with open_registry(inv, known=journal.cluster) as registry:
             return change_with(inv, registry, registry.address, registry_restore_of(journal, registry))
 
     def wait(admin: Admin, moving: Collection[TopicPartition]) -> int:
@@ -226,16 +229,14 @@ def undo(inv: Invocation, journal_id: str | None) -> int:
 
 def _list(inv: Invocation) -> int:
     inv.page()
-    with open_admin(inv, with_registry=True) as admin:
-        cluster = connect(inv, admin)
-    found, broken = listed(cluster)
-    registry = registry_address(inv)
-    if registry is not None:
-        of_registry, broken_too = listed(registry)
-        found = sorted([*found, *of_registry], key=lambda one: (one.at, one.id))
-        broken += broken_too
-    for path in broken:
-        inv.talk.warn(f"{path} is not a journal of this cluster")
+    places = _places(inv)
+    found: list[Journal] = []
+    for place in places:
+        good, broken = listed(place)
+        found += good
+        for path in broken:
+            inv.talk.warn(f"{path} is not a journal of {place}")
+    found.sort(key=lambda one: (one.at, one.id))
     rows = [
         {
             "id": journal.id,
@@ -246,7 +247,23 @@ def _list(inv: Invocation) -> int:
         }
         for journal in found
     ]
-    print_rows(inv, "UndoJournalList", JOURNALS, rows, cluster, item="UndoJournal")
+    print_rows(inv, "UndoJournalList", JOURNALS, rows, places[0], item="UndoJournal")
     if not rows:
-        inv.talk.note("no change of this cluster that can be undone was made from this machine")
+        which = "cluster" if len(places) == 1 and inv.cluster_id else "schema registry"
+        which = "cluster or schema registry" if len(places) > 1 else which
+        inv.talk.note(f"no change of this {which} that can be undone was made from this machine")
     return inv.finish(done=True)
+
+
+def _places(inv: Invocation) -> list[str]:
+    """The cluster and the schema registry that are named; a registry alone will do."""
+    try:
+        with open_admin(inv, with_registry=True) as admin:
+            cluster = [connect(inv, admin)]
+    except NoBrokerError:
+        inv.read_profile()
+        if registry_address(inv) is None:
+            raise
+        cluster = []
+    registry = registry_address(inv)
+    return cluster if registry is None else [*cluster, registry]

@@ -586,6 +586,12 @@ class Journal(msgspec.Struct, frozen=True):
 
     def check_cluster(self, cluster: str) -> None:
         """ConfigError unless it is of this cluster."""
+        if self.cluster != cluster and isinstance(self.entries[0], REGISTRY_ENTRIES):
+            raise ConfigError(
+                f"journal {self.id} is not of this schema registry",
+                why=f"it is of {self.cluster}, and this is {cluster}",
+                do=f"give -X schema.registry.url={self.cluster}, or its profile",
+            )
         if self.cluster != cluster:
             raise ConfigError(
                 f"journal {self.id} is not of this cluster",
@@ -621,6 +627,7 @@ class Draft:
         """For a change that has changed nothing."""
         if self._folder is not None:
             self._folder.remove(self.id)
+            self._folder = None
 
 
 _MOST_NAMED = 10
@@ -641,6 +648,12 @@ def folder_of(cluster: str) -> JournalFolder:
 def listed(cluster: str) -> tuple[list[Journal], list[str]]:
     """All journals of the cluster, oldest first, and the names of files that are none."""
     return folder_of(cluster).read(Journal, KIND)
+
+
+def amend(journal: Journal, entries: Sequence[Entry]) -> None:
+    """Writes it again with these entries, because some are settled. Without space the first form stays."""
+    with contextlib.suppress(OSError):
+        folder_of(journal.cluster).put(journal.id, msgspec.structs.replace(journal, entries=tuple(entries)))
 
 
 def find(journal_id: str) -> Journal:

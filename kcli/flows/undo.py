@@ -99,6 +99,6 @@ def registry_restore_of(journal: Journal, registry: RegistryAdmin) -> ChangeOf[R
     if isinstance(first, CreatedSchemaEntry):
         return delete.SchemaRetraction(journal)
     assert isinstance(first, SchemaEntry)
-    if first.permanent and registry.can_import():
+    if first.permanent and registry.has_modes():
         return importing.SchemaReturn(journal)
     return undelete.SchemaRestore(journal)

@@ -38,6 +38,7 @@ from tests.fake.raw_client import RawClient, batch
 from tests.fake.raw_transaction import RawTransaction
 from tests.fake.script import FOREVER
 from tests.lines import NO_CLUSTER, PATHS, line_of
+from tests.registry.server import RunningRegistry
 from tests.rewinding import QUICK, others, wait_for
 from tests.run import KCLI, environment, kcli, kcli_as_set_up, run
 from tests.walked import NAMES, fill, write_files
@@ -51,6 +52,8 @@ ADMIN = {
     if path not in NO_CLUSTER and path.split()[0] not in NOT_ADMIN and path != OF_MIRROR
 }
 """A line for each command about a cluster's things."""
+OF_REGISTRY = "registry usage s"
+"""Of the commands of a schema registry it alone contacts brokers, too."""
 
 CONSUME, MEMBER = "consume t -e", "consume t -e -g {group}"
 PRODUCE, TRANSACTIONAL = (
@@ -130,6 +133,7 @@ class Here:
 
     cluster: FakeCluster
     folder: Path
+    registry: str
     count: int = 0
     group: str = field(default="")
 
@@ -173,9 +177,10 @@ def names(kind: type[ClientOptions]) -> set[str]:
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Here]:
     folder = tmp_path_factory.mktemp("options")
     write_files(folder)
-    with FakeCluster(1) as cluster:
+    with FakeCluster(1) as cluster, RunningRegistry() as registry:
         fill(cluster)
-        yield Here(cluster, folder)
+        registry.content.register("s", {"schema": '"int"'})
+        yield Here(cluster, folder, registry.url)
 
 
 @pytest.fixture
@@ -184,6 +189,7 @@ def here(shared: Here, monkeypatch: pytest.MonkeyPatch) -> Iterator[Here]:
         if name.startswith(("KCLI_", "KAFKA_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("KCLI_BOOTSTRAP_SERVER", shared.cluster.bootstrap)
+    monkeypatch.setenv("KCLI_X_SCHEMA_REGISTRY_URL", shared.registry)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("kcli.commands.top.options.is_terminal", lambda _stream: True)
     monkeypatch.setattr("kcli.tui.app.TopApp.run", one_reading)
@@ -234,7 +240,7 @@ def clients(*, stop: bool = False) -> Iterator[list[ClientOptions]]:
         yield opened
 
 
-LINES = [*(f"{command} {rest}".strip() for command, rest in ADMIN.items()), *STREAMS, *PERF]
+LINES = [*(f"{command} {rest}".strip() for command, rest in ADMIN.items()), OF_REGISTRY, *STREAMS, *PERF]
 
 
 def test_the_options_of_every_client_are_in_a_table() -> None:
@@ -356,7 +362,8 @@ def _other(row: Any) -> str:
 
 
 def test_a_registry_that_is_not_asked_is_refused_from_x(here: Here) -> None:
-    for line in sorted({*LINES} - {"profile test", "undo"}):  # which ask a registry, too
+    use_it = {"profile test", "undo", OF_REGISTRY}
+    for line in sorted({*LINES} - use_it):
         with clients(stop=True) as opened:
             code, err = here.inside(line, "-X", "schema.registry.url=http://127.0.0.1:1")
         assert (code, "no schema registry is used" in err) == (2, True), (line, err)

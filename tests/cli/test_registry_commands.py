@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -16,7 +17,7 @@ from tests.fake.cluster import FakeCluster
 from tests.lines import REGISTRY
 from tests.registry.fake import FakeRegistry, RefusedError
 from tests.registry.server import RunningRegistry
-from tests.run import Done, kcli
+from tests.run import Done, environment, kcli, start
 
 FIELD = {"name": "id", "type": "long"}
 CUSTOMER = {"type": "record", "name": "shop.Customer", "fields": [FIELD]}
@@ -83,11 +84,11 @@ class World:
         return items
 
     def changes(self, since: int = 0) -> list[str]:
-        """The requests from then on that could change something; a mode that does not exist is none."""
+        """The requests from then on that could change something."""
         return [
             asked
             for asked in self.content.asked[since:]
-            if re.match(r"DELETE|PUT /config|PUT /mode/|POST /subjects/[^/?]+/versions", asked)
+            if re.match(r"DELETE|PUT|PATCH|POST /subjects/[^/?]+/versions", asked)
         ]
 
     @property
@@ -332,7 +333,80 @@ def test_a_mode_that_cannot_be_restored_is_said(confluent: World) -> None:
     )
     confluent.content.answer = plain  # type: ignore[method-assign]
     again = confluent("registry import {dir}/exported.ndjson --yes")
-    assert "subject shape is in mode IMPORT already, and stays in it" in again.err
+    assert "subject shape is in mode IMPORT already: the run of journal " in again.err
+    assert confluent.content.modes == {"": "READWRITE"}
+
+
+def silent_from(world: World, at: int) -> list[int]:
+    """From its ``at``-th request on, the registry answers nothing; how many came then. Undone by another ``at``."""
+    plain, asked = FakeRegistry.answer, [0, 0]
+
+    def answer(method: str, path: str, query: Any, body: Any) -> Any:
+        asked[0] += 1
+        if asked[0] >= at:
+            asked[1] += 1
+            raise RefusedError(503, 503, "silent")
+        return plain(world.content, method, path, query, body)
+
+    world.content.answer = answer  # type: ignore[method-assign]
+    return asked
+
+
+SILENT = [
+    *(
+        f"registry {rest}"
+        for rest in ("list", "export", "describe lonely --references", "config lonely", "mode lonely")
+    ),
+    "registry check customer-value {dir}/named.avsc",
+    *LINES,
+]
+
+
+@pytest.mark.parametrize("line", SILENT)
+def test_a_registry_that_falls_silent_is_waited_for_once(
+    confluent: World, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whenever that is: what is left is not asked for one by one, and the report has all."""
+    monkeypatch.setattr("kcli.flows.registry.errors.VISIBLE_WITHIN", 0.0)
+    exported(confluent)
+    for number in range(30):
+        confluent.content.register(
+            f"s{number}", {"schema": json.dumps({"type": "fixed", "name": "F", "size": 9 + number})}
+        )
+    plan = len(confluent.items(f"{line} --dry-run")) if line in LINES else 0
+    asked = silent_from(confluent, 1 << 30)
+    confluent(f"{line} --dry-run" if plan else line)
+    for at in sorted({1, 2, 3, 5, asked[0] // 2, asked[0], asked[0] + 2, asked[0] + 3, asked[0] + 9} - {0}):
+        count = silent_from(confluent, at)
+        done = confluent(line, "--yes", "-o", "json", "-X", "schema.registry.max.retries=0", code=None)
+        confluent.content.answer = FakeRegistry.answer.__get__(confluent.content)  # type: ignore[method-assign]
+        if count[1]:
+            assert done.code in (3, 6), (at, done)
+            assert count[1] <= 4, (at, done.err)
+        if plan and done.out:
+            assert len(json.loads(done.out)["items"]) == plan
+
+
+def test_what_is_deleted_by_half_can_be_undone(confluent: World) -> None:
+    plain, before = confluent.content.answer, confluent.state
+
+    def refusing(method: str, path: str, query: Any, body: Any) -> Any:
+        if "permanent" in query:
+            raise RefusedError(422, 42205, "not for good")
+        return plain(method, path, query, body)
+
+    confluent.content.answer = refusing  # type: ignore[method-assign]
+    done = confluent("registry delete lonely --permanent --yes -o json", code=7)
+    report = json.loads(done.out)
+    assert [item["status"] for item in report["items"]] == ["failed", "failed"]
+    type_remedy(
+        "what was not deleted for good is deleted softly: `kcli registry list --deleted` shows it",
+        done.err,
+        registry=confluent.running.url,
+    )
+    confluent.content.answer = plain  # type: ignore[method-assign]
+    confluent(f"undo {report['undo']} --yes")
+    assert confluent.state == before
 
 
 def test_what_refers_to_a_schema_that_is_gone_does_not_come_back(world: World) -> None:
@@ -387,7 +461,9 @@ def test_lists_and_descriptions(world: World) -> None:
     assert setting == {"subject": "lonely", "compatibility": "NONE", "own": True}
     (setting,) = world.items("registry config")
     assert setting == {"subject": None, "compatibility": "BACKWARD", "own": True}
-    assert world.items("registry mode")[0]["mode"] == "READWRITE"
+    assert world.items("registry mode") == [{"subject": None, "mode": "READWRITE", "own": True}]
+    (setting,) = world.items("registry mode lonely")  # Karapace does not tell
+    assert setting["own"] is (False if world.content.like == "confluent" else None)
 
 
 def test_a_check_says_yes_to_what_is_registered_and_compatible(world: World) -> None:
@@ -455,6 +531,68 @@ def test_an_import_that_was_interrupted_goes_on_and_restores_modes(confluent: Wo
     assert sorted(item["status"] for item in again) == ["done", "done", "unchanged", "unchanged"]
     whole = [(one["subject"], one["version"], one["id"]) for one in again if one["version"]]
     assert sorted(whole) == [("a-whole", 1, 71), ("part", 3, 70), ("shape", 9, 72)]
+
+
+def killed_import(world: World, at: int) -> None:
+    """An import that is killed while its ``at``-th request that changes something is on its way."""
+    plain, left = world.content.answer, [at]
+    arrived, over = threading.Event(), threading.Event()
+
+    def stopping(method: str, path: str, query: Any, body: Any) -> Any:
+        if method in ("PUT", "DELETE") or (
+            re.fullmatch(r"/subjects/[^/]+/versions", path) and method == "POST"
+        ):
+            left[0] -= 1
+            if not left[0]:
+                arrived.set()
+                assert over.wait(120)
+                raise RefusedError(503, 503, "nobody waits for it")
+        return plain(method, path, query, body)
+
+    world.content.answer = stopping  # type: ignore[method-assign]
+    words = f"registry import {world.folder}/exported.ndjson --yes".split()
+    variables = {
+        "KCLI_X_SCHEMA_REGISTRY_URL": world.running.url,
+        "XDG_STATE_HOME": str(world.folder / "state"),
+    }
+    process = start(*words, env=environment(**variables))
+    assert arrived.wait(120)
+    process.kill()
+    process.communicate()
+    over.set()
+    world.content.answer = plain  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize(
+    ("at", "then"), [(2, "undo"), (3, "again"), (5, "undo"), (6, "again"), (7, "again"), (8, "undo")]
+)
+def test_modes_that_a_killed_import_has_left_are_restored(confluent: World, at: int, then: str) -> None:
+    """Three modes are set, three schemas registered, a level set, and three modes restored."""
+    exported(confluent)
+    confluent.content.modes["part"] = "READWRITE"
+    before = confluent.state
+    killed_import(confluent, at)
+    left = {name for name, mode in confluent.content.modes.items() if mode == "IMPORT"}
+    assert len(left) == min(at - 1, 3)
+    (row,) = confluent.items("undo")
+    line = f"undo {row['id']}" if then == "undo" else "registry import {dir}/exported.ndjson"
+    told = confluent(f"{line} --dry-run")
+    assert {name for name, mode in confluent.content.modes.items() if mode == "IMPORT"} == left
+    if then == "again":
+        assert f"the run of journal {row['id']} has left it so" in told.err
+    confluent(f"{line} --yes")
+    assert confluent.content.modes == {"": "READWRITE", "part": "READWRITE"}
+    if then == "undo":
+        confluent.content.levels.pop("shape", None)
+        assert confluent.state == before
+    confluent.content.modes["shape"] = "IMPORT"  # on purpose: no journal has it any more
+    told = confluent("registry import {dir}/exported.ndjson --yes")
+    assert confluent.content.modes["shape"] == "IMPORT"
+    type_remedy(
+        "subject shape is in mode IMPORT already, and stays in it; `kcli registry mode shape --set READWRITE` ends it",
+        told.err,
+        registry=confluent.running.url,
+    )
 
 
 def test_an_import_contradicts_nothing_that_is_there(confluent: World) -> None:
@@ -610,6 +748,13 @@ def test_undo_lists_what_was_changed_in_the_registry_that_is_named(
     )
     assert done.code != 0
     assert kcli("undo", "-o", "json", bootstrap=cluster.bootstrap, **at).out.count('"id"') == 0
+    elsewhere = confluent(f"undo {row['id']} --yes", "-X", "schema.registry.url=http://127.0.0.1:9", code=2)
+    unnamed = kcli("undo", row["id"], "--yes", **at)
+    for done in (elsewhere, unnamed):
+        assert f"give -X schema.registry.url={confluent.running.url}, or" in done.err
+    alone = json.loads(confluent("undo -o json").out)  # no cluster is named
+    assert (alone["cluster"], [one["id"] for one in alone["items"]]) == (confluent.running.url, [row["id"]])
+    assert "no broker is named" in kcli("undo", **at).err
 
 
 def test_without_a_registry_each_command_says_how_to_name_one(tmp_path: Path) -> None:

@@ -294,9 +294,12 @@ class FakeRegistry:
         allowed: tuple[str, ...] = (*LEVELS, "NONE")
         if what == "mode":
             found, read, written, allowed = self.modes, "mode", "mode", MODES
+        if method == "OPTIONS" and self._is_confluent:
+            return {}
         if method == "GET":
             if subject and subject not in found and "defaultToGlobal" not in flags:
                 if what == "mode" and not self._is_confluent:
+                    self._live(subject, deleted=True)
                     return {read: found[""]}
                 told = "compatibility" if what == "config" else "mode"
                 text = f"Subject '{subject}' does not have subject-level {told} configured"

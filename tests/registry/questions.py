@@ -105,7 +105,7 @@ QUESTIONS = (
     Question("GET /config"),
     Question("PUT /config", {"compatibility": "BACKWARD"}),
     Question("GET /mode/s"),
-    Question("PUT /mode", {"mode": "NO_SUCH_MODE"}),
+    *map(Question, ("GET /mode/kcli-no-such-subject", "OPTIONS /mode/kcli-no-such-subject")),
     Question("PUT /mode/s", {"mode": "READONLY"}),
     Question("DELETE /mode/s"),
     # references

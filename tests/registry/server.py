@@ -2,6 +2,7 @@
 
 import base64
 import json
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -26,6 +27,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_DELETE(self) -> None:
         self._do("DELETE")
+
+    def do_OPTIONS(self) -> None:
+        self._do("OPTIONS")
 
     def _do(self, method: str) -> None:
         registry = self.server.registry
@@ -70,6 +74,11 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     registry: FakeRegistry
     lock: threading.Lock
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that has gone is none."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class RunningRegistry:

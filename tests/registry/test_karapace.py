@@ -35,7 +35,7 @@ CONFLUENT = {
     "POST /subjects/s/versions": (422, "an id and a version need the mode IMPORT: Karapace ignores them"),
     "DELETE /config/s": (404, "nothing to delete is an error: Karapace says 200 each time"),
     "GET /mode/s": (404, "no mode of its own: Karapace says that of all"),
-    "PUT /mode": (422, "Karapace has no modes to set"),
+    "OPTIONS /mode/kcli-no-such-subject": (200, "Karapace names no methods"),
     "PUT /mode/s": (200, "Karapace has no modes to set"),
     "DELETE /mode/s": (200, "Karapace has no modes to set"),
     "GET /schemas/ids/4": (404, "an id of which no version is left is forgotten: Karapace keeps it"),

@@ -151,7 +151,8 @@ def watching(inv: Invocation, demand: Demand, wait: float | None) -> int:
 
 
 def _step_rows(inv: Invocation, cluster: str) -> Rows:
-    rows = list_rows(
+    """A signal cuts them: the nodes that are left were not restarted."""
+    return list_rows(
         inv.out,
         "RestartStepList",
         "RestartStep",
@@ -160,8 +161,6 @@ def _step_rows(inv: Invocation, cluster: str) -> Rows:
         warnings=inv.talk.warnings,
         missing=inv.missing,
     )
-    rows.endless = True
-    return rows
 
 
 def _steps(
@@ -175,10 +174,13 @@ def _steps(
         if not rolling.waits or any(step.state != WAITING for step in steps):
             since = monotonic()
         elif wait is not None and monotonic() - since >= wait:
+            shown = (
+                f"kcli cluster check --if-stopped {node}" if rolling.demands_stop else "kcli cluster check"
+            )
             raise WaitOverError(
                 f"waited for node {node} for {duration_text(wait)}, the time of --wait",
                 why=rolling.reason,
-                do="`kcli cluster check` shows what is not well; the same line, with those that are left, goes on",
+                do=f"`{shown}` shows what is not well; the same line, with those that are left, goes on",
             )
         if rolling.node is not None:
             sleep(PAUSE / 2)

@@ -50,6 +50,7 @@ def registry_mode(
         return run_registry_change(inv, ModeChange(name, word, force=force))
     with open_registry(inv) as registry:
         found = registry.mode(name)
-        row = {"subject": name or None, "mode": found.value, "own": found.own}
+        told = not name or registry.has_modes()
+        row = {"subject": name or None, "mode": found.value, "own": found.own if told else None}
         print_rows(inv, "RegistryModeList", MODE, [row], registry.address, item="RegistryMode")
     return inv.finish(done=True)

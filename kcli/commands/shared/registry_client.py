@@ -24,8 +24,8 @@ _PLAINTEXT = "allow_plaintext_secrets"
 
 
 @contextmanager
-def open_registry(inv: Invocation) -> Iterator[RegistryAdmin]:
-    """Its client; ConfigError without an address, and for ``-X`` with an option of brokers."""
+def open_registry(inv: Invocation, *, known: str = "") -> Iterator[RegistryAdmin]:
+    """Its client; ConfigError without an address, and for ``-X`` with an option of brokers. ``known``: see below."""
     inv.read_profile()
     for name, origin in inv.resolved.origins.items():
         if origin == COMMAND_LINE and name != _PLAINTEXT:
@@ -34,7 +34,7 @@ def open_registry(inv: Invocation) -> Iterator[RegistryAdmin]:
                 why="it contacts a schema registry, and no broker",
                 do="leave it out",
             )
-    with registry_of(inv) as registry:
+    with registry_of(inv, known=known) as registry:
         profile = inv.resolved.profile
         inv.place = ClusterName(
             f"schema registry {registry.address}", f"profile {profile.name}" if profile else ""
@@ -42,8 +42,10 @@ def open_registry(inv: Invocation) -> Iterator[RegistryAdmin]:
         yield registry
 
 
-def registry_of(inv: Invocation) -> RegistryAdmin:
-    """The client of a command that contacts brokers, too; ConfigError without an address."""
+def registry_of(inv: Invocation, *, known: str = "") -> RegistryAdmin:
+    """The client of a command that contacts brokers, too; ConfigError without an address, with the one that is ``known``
+    to be meant.
+    """
     from kcli.serde.registry.addresses import addresses  # http and ssl: for a registry only
     from kcli.serde.registry.admin import RegistryAdmin
 
@@ -52,7 +54,7 @@ def registry_of(inv: Invocation) -> RegistryAdmin:
         raise ConfigError(
             "no schema registry is named",
             why="neither -X, nor -F, nor KCLI_X_SCHEMA_REGISTRY_URL, nor the profile has schema.registry.url",
-            do="give -X schema.registry.url=http://HOST:8081, or --profile with a profile that has it",
+            do=f"give -X schema.registry.url={known or 'http://HOST:8081'}, or --profile with a profile that has it",
         )
     plaintext = bool(inv.resolved.values.get(_PLAINTEXT, False))
     found = addresses(options, allow_plaintext_secrets=plaintext)

@@ -186,12 +186,17 @@ def _partitions(found: Observed, topics: Sequence[str]) -> Iterator[tuple[TopicP
 def _offline(found: Observed, demand: Demand, _now: int) -> Verdict:
     every = list(_partitions(found, demand.topics))
     offline = [tp for tp, part in every if is_offline(part) or part.leader in found.unreachable]
-    if not offline and (unread := found.unread.get(parts.TOPICS)):
+    if not offline and (unread := [*found.unread.get(parts.TOPICS, ()), *_hidden(found, demand)]):
         return _unread("offline-partitions", unread)
     ok = f"none of {counted(len(every), 'partition')}"
     return _of_partitions(
         "offline-partitions", FAILED, offline, "{} without a leader that can be reached", ok
     )
+
+
+def _hidden(found: Observed, demand: Demand) -> Sequence[KcliError]:
+    """That there are topics that this user may not see, unless some are named."""
+    return () if demand.topics else found.unread.get(parts.HIDDEN, ())
 
 
 def _under_replicated(found: Observed, demand: Demand, _now: int) -> Verdict:
@@ -360,11 +365,17 @@ def foreseen(found: Observed, demand: Demand) -> list[Verdict]:
         _clients_ahead("group-coordinators", "group", found.groups, ahead),
         _clients_ahead("transaction-coordinators", "transactional id", found.transactional_ids, ahead),
     ]
-    unread = found.unread.get(parts.CONFIGS, ())
+    configs = found.unread.get(parts.CONFIGS, ())
+    gaps = {
+        "offline-partitions": _hidden(found, demand),
+        "under-min-isr": configs,
+        "unclean-leaders": configs,
+    }
     return [
-        replace(_unread(one.check, unread), if_stopped=demand.stopped)
-        if unread and one.status == OK and one.check in ("under-min-isr", "unclean-leaders")
-        else replace(one, if_stopped=demand.stopped)
+        replace(
+            _unread(one.check, gaps[one.check]) if one.status == OK and gaps.get(one.check) else one,
+            if_stopped=demand.stopped,
+        )
         for one in verdicts
     ]
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -16,6 +16,7 @@ from kcli.core.admin.groups import COORDINATORS as GROUP_COORDINATORS
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.admin.transactions import COORDINATORS as TRANSACTION_COORDINATORS
 from kcli.core.errors import (
+    AuthError,
     BrokerError,
     ConnectError,
     KcliError,
@@ -41,6 +42,7 @@ from kcli.flows.health.outlook import Situation, TopicRules
 from kcli.flows.quorum.majority import Majority, majority_of
 from kcli.flows.transactions.coordinated import ReadLog, not_listed
 from kcli.flows.transactions.held import Survey, survey
+from kcli.output.progress import counted
 
 if TYPE_CHECKING:
     from kcli.core.admin.brokers import ClusterDescription, LogDir
@@ -125,7 +127,7 @@ class Observed:
         return Situation(self.topics, self.rules, self.live, self.majority, self.elects)
 
 
-QUORUM, BROKERS, TOPICS, CONFIGS = "quorum", "brokers", "topics", "configs"
+QUORUM, BROKERS, TOPICS, HIDDEN, CONFIGS = "quorum", "brokers", "topics", "hidden", "configs"
 GROUPS, IDS = "groups", "transactional_ids"
 LOG_DIRS, TRANSACTIONS, REASSIGNMENTS = "log_dirs", "transactions", "reassignments"
 
@@ -175,6 +177,9 @@ class _Observation:
         for topic in topics.values():
             if topic.error is not None:
                 self._lacks(TOPICS, topic.error)
+        answers: dict[int, list[LogDir] | KcliError] = {}
+        log_dirs = self._of_brokers(LOG_DIRS, self._read(LOG_DIRS, admin.describe_log_dirs, answers))
+        self._look_for_hidden(topics, log_dirs)
         return Observed(
             description,
             quorum,
@@ -184,7 +189,7 @@ class _Observation:
             self._rules(topics, capped=requires_capped(features.values())),
             self._groups(topics.get(GROUP_COORDINATORS)),
             self._transactional_ids(topics.get(TRANSACTION_COORDINATORS)),
-            self._of_brokers(LOG_DIRS, self._read(LOG_DIRS, admin.describe_log_dirs, {})),
+            log_dirs,
             self._read(TRANSACTIONS, partial(self._held, topics), None),
             self._read(REASSIGNMENTS, admin.list_reassignments, {}),
             self._unread,
@@ -257,6 +262,22 @@ class _Observation:
             rules[resource.name] = TopicRules(min_isr_of(values), values.get(UNCLEAN) == "true", capped)
         return rules
 
+    def _look_for_hidden(self, topics: Collection[str], log_dirs: Mapping[int, list[LogDir]]) -> None:
+        """Brokers leave out the topics that a user may not describe, but name what is in their log directories."""
+        stored = {tp.topic for found in log_dirs.values() for directory in found for tp in directory.replicas}
+        unseen = sorted(stored.difference(topics))
+        if not unseen:
+            return
+        answers: dict[str, TopicInfo | KcliError] = {}
+        answers = self._read(HIDDEN, partial(self._admin.describe_partitions, unseen), answers)
+        denied = [
+            name
+            for name, one in answers.items()
+            if isinstance(one, KcliError) and one.exit_code == ExitCode.DENIED
+        ]
+        if denied:  # others were created or deleted meanwhile
+            self._lacks(HIDDEN, _hidden(denied))
+
     def _groups(self, topic: TopicInfo | None) -> Coordinated:
         if topic is None:
             return NO_COORDINATORS
@@ -316,6 +337,15 @@ class _Observation:
             if not is_offline(part) and part.leader not in away
         ]
         return survey(self._admin, partitions, self._read_log)
+
+
+def _hidden(names: Sequence[str]) -> AuthError:
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
+    return AuthError(
+        f"the partitions of {counted(len(names), 'topic')} were not checked: {shown}",
+        why="the cluster has them, and this user may not describe them",
+        do="use a user that has DESCRIBE on them, or check some topics with --topic",
+    )
 
 
 def _is_unreachable(error: KcliError) -> bool:

@@ -15,8 +15,8 @@ from kcli.flows.registry.errors import (
     no_subject,
     no_version,
 )
+from kcli.flows.registry.import_mode import end_left
 from kcli.flows.registry.names import Named, VersionKey
-from kcli.flows.registry.settings import restore_mode
 from kcli.flows.registry.version_change import (
     DELETED,
     LIVE,
@@ -28,7 +28,7 @@ from kcli.flows.registry.version_change import (
     read_until,
 )
 from kcli.output.progress import counted
-from kcli.serde.registry.admin import IMPORT, Registered, RegistryAdmin, alike
+from kcli.serde.registry.admin import Registered, RegistryAdmin, alike
 from kcli.serde.registry.client import Schema
 
 
@@ -42,6 +42,7 @@ class SchemaDeletion(VersionChange):
     def __init__(self, named: Named, *, permanent: bool = False) -> None:
         self.named, self.permanent = named, permanent
         self._every: Sequence[Registered] = ()
+        self._softly = 0
 
     def decide(self, admin: RegistryAdmin) -> list[VersionItem]:
         """Versions to which other schemas refer are refused."""
@@ -142,8 +143,20 @@ class SchemaDeletion(VersionChange):
         if not self.permanent:
             return answers
         left = [item for item in todo if answers.get(item.key) is None]
+        self._softly = sum(1 for item in live if answers[item.key] is None)
         at_once = self._whole and {item.key for item in left} == every.keys()
         return answers | self._deleted(admin, left, at_once=at_once, permanent=True)
+
+    def act(self, admin: RegistryAdmin, plan: Sequence[VersionItem]) -> list[VersionItem]:
+        """The journal stays where the first half was done."""
+        after = super().act(admin, plan)
+        self.may_have_changed |= self._softly > 0
+        return after
+
+    def noticed(self, items: Sequence[VersionItem]) -> Iterable[str]:
+        """That only the first half was done."""
+        if self._softly and any(item.outcome is Outcome.FAILED for item in items):
+            yield "what was not deleted for good is deleted softly: `kcli registry list --deleted` shows it"
 
     def _deleted(
         self, admin: RegistryAdmin, items: Sequence[VersionItem], *, at_once: bool, permanent: bool
@@ -227,12 +240,7 @@ class SchemaRetraction(SchemaDeletion):
 
     def clean_up(self, admin: RegistryAdmin, *, dry_run: bool) -> Iterable[KcliError]:
         """The mode IMPORT, in which a run that was killed has left subjects."""
-        for entry in () if dry_run else self.made.entries:
-            if isinstance(entry, RegistrySettingEntry) and admin.mode(entry.subject) == (IMPORT, True):
-                try:
-                    restore_mode(admin, entry.subject, entry.before)
-                except KcliError as error:
-                    yield error
+        return () if dry_run else end_left(admin, self.made)
 
     def apply(
         self, admin: RegistryAdmin, todo: Sequence[VersionItem]

@@ -7,10 +7,11 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
 from kcli.core.clock import monotonic
-from kcli.core.errors import KcliError, NotFoundError
+from kcli.core.errors import KcliError, NotFoundError, OutcomeUnknownError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.near_names import near_names
 from kcli.flows.registry.names import Named, VersionKey
+from kcli.serde.errors import RegistryUnreachableError
 from kcli.serde.registry.admin import IMPORT, RegistryAdmin, Setting
 from kcli.serde.registry.client import Schema
 
@@ -52,6 +53,18 @@ class NotAppliedError(KcliError):
     """What was changed is not so when it is read back."""
 
     exit_code = ExitCode.REFUSED
+
+
+def is_silent(error: KcliError) -> bool:
+    """Whether the registry did not answer: the next request would wait as long, in vain."""
+    return isinstance(error, RegistryUnreachableError | OutcomeUnknownError)
+
+
+def not_sent(what: str, error: KcliError) -> RegistryUnreachableError:
+    """For what is not tried any more after ``error``."""
+    return RegistryUnreachableError(
+        f"{what} was not asked for", why=f"the registry is silent: {error.what}", do=error.do
+    )
 
 
 def no_subject(registry: RegistryAdmin, subject: str) -> NotFoundError:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from kcli.account.survey import Missing, Survey
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
+from kcli.flows.registry.errors import is_silent
 from kcli.flows.registry.names import TYPES, VersionKey, moved, type_word
 from kcli.flows.registry.version_rows import ID, SUBJECT, TYPE, VERSION
 from kcli.output.tables import Column
@@ -56,12 +57,17 @@ def read_export(registry: RegistryAdmin, subjects: Sequence[str]) -> tuple[Surve
     found: dict[VersionKey, Schema] = {}
     levels: dict[str, str] = {}
     missing: list[Missing] = []
+    silent: KcliError | None = None
     for subject in subjects:
+        if silent is not None:
+            missing.append(Missing.of(silent, f"subject {subject}"))
+            continue
         try:
             versions = registry.versions(subject)
             level = registry.compatibility(subject)
         except KcliError as error:
             missing.append(Missing.of(error, f"subject {subject}"))
+            silent = error if is_silent(error) else None
             continue
         if not versions:
             missing.append(Missing.of(_gone(subject), f"subject {subject}"))
@@ -76,10 +82,14 @@ def read_export(registry: RegistryAdmin, subjects: Sequence[str]) -> tuple[Surve
         key = VersionKey(ref.subject, ref.version)
         if key in found:
             continue
+        if silent is not None:
+            missing.append(Missing.of(silent, str(key)))
+            continue
         try:
             schema = replace(registry.version(ref.subject, ref.version), subject=ref.subject)
         except KcliError as error:
             missing.append(Missing.of(error, str(key)))
+            silent = error if is_silent(error) else None
             continue
         found[key] = schema
         added[str(key)] = None

@@ -19,13 +19,15 @@ from kcli.flows.registry.errors import (
     IncompatibleError,
     NotAppliedError,
     RegistryStateError,
+    is_silent,
     missing_reference,
     mode_refusal,
     wait_until_empty,
 )
 from kcli.flows.registry.exported import Exported, in_order
+from kcli.flows.registry.import_mode import ImportMode
 from kcli.flows.registry.names import VersionKey
-from kcli.flows.registry.settings import restore_mode, restore_settings
+from kcli.flows.registry.settings import restore_settings
 from kcli.flows.registry.version_change import (
     DELETED,
     LIVE,
@@ -36,6 +38,7 @@ from kcli.flows.registry.version_change import (
     VersionChange,
     VersionFacts,
     VersionItem,
+    each,
 )
 from kcli.output.progress import counted
 from kcli.serde.registry.admin import IMPORT, Registered, RegistryAdmin, same_schema
@@ -54,13 +57,12 @@ class SchemaImport(VersionChange):
 
     def __init__(self, exported: Exported, name: str, *, keep: bool) -> None:
         self.exported, self.name, self.keep = exported, name, keep
-        self._modes: dict[str, str | None] = {}
+        self._mode = ImportMode()
         self._new: dict[VersionKey, Schema] = {}
-        self._left: dict[str, None] = {}
 
     def decide(self, admin: RegistryAdmin) -> list[VersionItem]:
         """A version that has another schema, and an id that is another schema's, are refused."""
-        without_mode = self.keep and not admin.can_import()
+        without_mode = self.keep and not admin.has_modes()
         there: dict[str, dict[int, Registered]] = {}
         refused: dict[str, KcliError | None] = {}
         for subject in dict.fromkeys(schema.subject for schema in self.exported.schemas):
@@ -68,7 +70,7 @@ class SchemaImport(VersionChange):
             mode = admin.mode(subject)
             refused[subject] = mode_refusal(mode, subject, deleting=self.keep)
             if mode == (IMPORT, True):
-                self._left[subject] = None
+                self._mode.is_there(admin, subject)
         self._new = {}
         decide = self._kept if self.keep else self._renumbered
         mine = {VersionKey(one.subject, one.version) for one in self.exported.schemas}
@@ -147,7 +149,8 @@ class SchemaImport(VersionChange):
         schemas = counted(sum(1 for item in todo if item.key.version), "schema")
         head = f"Register {schemas} of {self.name}, {'with their ids' if self.keep else 'with new ids'}:"
         meanwhile = (
-            "Meanwhile their subjects are in mode IMPORT, in which producers cannot register schemas."
+            "Meanwhile their subjects are in mode IMPORT, in which producers cannot register schemas. If this run is "
+            "killed, run it again: that restores their modes, too."
             if self.keep
             else "Records that have the ids of the file cannot be decoded by them."
         )
@@ -159,8 +162,8 @@ class SchemaImport(VersionChange):
         return [Question(self.text(plan), f"Make {count} in the registry?")]
 
     def warnings(self, plan: Sequence[VersionItem]) -> Iterable[str]:  # noqa: ARG002
-        """Subjects that somebody has put into the mode IMPORT already, perhaps a run that was killed."""
-        return (f"subject {subject} is in mode IMPORT already, and stays in it" for subject in self._left)
+        """Subjects that are in the mode IMPORT already."""
+        return self._mode.warnings()
 
     def journal(self, admin: RegistryAdmin, todo: Sequence[VersionItem]) -> Draft | None:
         """Undoing it deletes what was registered, and restores modes that a run that was killed has left."""
@@ -171,46 +174,33 @@ class SchemaImport(VersionChange):
             CreatedSchemaEntry.of(one if self.keep else replace(one, id=-1, version=0)) for one in schemas
         ]
         if self.keep:
-            entries += [
-                RegistrySettingEntry(subject, "mode", mode.value if mode.own else None, IMPORT)
-                for subject in dict.fromkeys(one.subject for one in schemas)
-                if (mode := admin.mode(subject)).value != IMPORT
-            ]
-        return Draft(self.command, entries)
+            entries += self._mode.entries(admin, dict.fromkeys(one.subject for one in schemas))
+        return self._mode.keep(Draft(self.command, entries))
 
     def apply(
         self, admin: RegistryAdmin, todo: Sequence[VersionItem]
     ) -> Mapping[VersionKey, KcliError | None]:
         """In the order of the file; a schema to which one refers that failed fails, too."""
-        answers: dict[VersionKey, KcliError | None] = {}
+        failed: dict[str, KcliError] = {}
         if self.keep:
             for subject in dict.fromkeys(item.key.subject for item in todo if item.key.version):
                 try:
-                    self._begin(admin, subject)
+                    self._mode.begin(admin, subject)
                 except KcliError as error:
-                    answers |= {item.key: error for item in todo if item.key.subject == subject}
-        for item in todo:
-            if item.key in answers:
-                continue
-            try:
-                answers[item.key] = self._register(admin, item)
-            except KcliError as error:
-                answers[item.key] = error
-        return answers
+                    if is_silent(error):
+                        raise
+                    failed[subject] = error
+        able = [item for item in todo if item.key.subject not in failed]
+        answers = each(able, lambda item: self._register(admin, item))
+        return {item.key: failed.get(item.key.subject) or answers[item.key] for item in todo}
 
-    def _begin(self, admin: RegistryAdmin, subject: str) -> None:
-        mode = admin.mode(subject)
-        if mode.value != IMPORT:
-            self._modes[subject] = mode.value if mode.own else None
-            admin.set_mode(subject, IMPORT, force=True)
-
-    def _register(self, admin: RegistryAdmin, item: VersionItem) -> KcliError | None:
+    def _register(self, admin: RegistryAdmin, item: VersionItem) -> None:
         if not item.key.version:
             admin.set_compatibility(item.key.subject, self.exported.levels[item.key.subject])
-            return None
+            return
         schema = item.facts.schema if self.keep else self._mapped(item.facts.schema)
         if schema is None:
-            return RegistryStateError(
+            raise RegistryStateError(
                 f"{item.key} was not registered",
                 why="it refers to a schema that was not registered",
                 do="see what happened to that one",
@@ -218,21 +208,10 @@ class SchemaImport(VersionChange):
         admin.register(item.key.subject, schema, keep=self.keep)
         if not self.keep and (known := _registered(admin, schema)) is not None:
             self._new[item.key] = known
-        return None
 
-    def clean_up(self, admin: RegistryAdmin, *, dry_run: bool) -> Iterable[KcliError]:  # noqa: ARG002
+    def clean_up(self, admin: RegistryAdmin, *, dry_run: bool) -> Iterable[KcliError]:
         """The modes of the subjects as they were."""
-        errors = []
-        while self._modes:
-            subject, before = self._modes.popitem()
-            try:
-                restore_mode(admin, subject, before)
-            except KcliError as error:
-                error.do = (
-                    f"`kcli registry mode {subject} --set READWRITE` lets producers register schemas again"
-                )
-                errors.append(error)
-        return errors
+        return () if dry_run else self._mode.end(admin)
 
     def read_back(self, admin: RegistryAdmin, items: Sequence[VersionItem]) -> ReadBack:
         """Whether each version has its schema and its id."""
@@ -296,17 +275,26 @@ class SchemaReturn(SchemaImport):
         exported = Exported(in_order(entry.schema_of() for entry in entries), {})
         super().__init__(exported, f"journal {journal.id}", keep=True)
         self.made = journal
+        self._comes_back = False
 
     def decide(self, admin: RegistryAdmin) -> list[VersionItem]:
         """ConfigError on another registry."""
         self.made.check_cluster(admin.address)
-        return super().decide(admin)
+        items = super().decide(admin)
+        self._comes_back = all(item.outcome is not Outcome.REFUSED for item in items)
+        return items
+
+    def apply(
+        self, admin: RegistryAdmin, todo: Sequence[VersionItem]
+    ) -> Mapping[VersionKey, KcliError | None]:
+        """Some come back at least."""
+        self._comes_back = True
+        return super().apply(admin, todo)
 
     def clean_up(self, admin: RegistryAdmin, *, dry_run: bool) -> Iterable[KcliError]:
         """And what the registry has forgotten of the subject."""
-        acted = bool(self._modes)
         errors = [*super().clean_up(admin, dry_run=dry_run)]
-        if acted and not dry_run:
+        if self._comes_back and not dry_run:
             restore_settings(admin, self.settings)
         return errors
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from kcli.account.survey import Missing, Survey
 from kcli.core.errors import KcliError
-from kcli.flows.registry.errors import no_subject, no_version
+from kcli.flows.registry.errors import is_silent, no_subject, no_version
 from kcli.flows.registry.names import Named, is_of, reference_text, type_word
 from kcli.flows.registry.version_rows import ID, REFERENCES, SCHEMA, SUBJECT, TYPE, VERSION, version_row
 from kcli.output.tables import Column
@@ -72,7 +72,11 @@ def read_subjects(
     """A row for each subject of the ``kind``; with ``deleted`` those of which only deleted versions are left, too."""
     rows: list[dict[str, Any]] = []
     missing: list[Missing] = []
+    silent: KcliError | None = None
     for name in names:
+        if silent is not None:
+            missing.append(Missing.of(silent, f"subject {name}"))
+            continue
         try:
             live = registry.version_numbers(name)
             numbers = live or (registry.version_numbers(name, deleted=True) if deleted else [])
@@ -81,6 +85,7 @@ def read_subjects(
             latest = registry.version(name, numbers[-1], deleted=not live)
         except KcliError as error:
             missing.append(Missing.of(error, f"subject {name}"))
+            silent = error if is_silent(error) else None
             continue
         if kind is not None and latest.kind != kind:
             continue

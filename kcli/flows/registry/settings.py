@@ -27,14 +27,19 @@ MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", IMPORT)
 SUBJECT = Column(
     "subject", values="string?", meaning="Name of the subject; null for the setting of all subjects."
 )
-OWN = Column(
-    "own",
-    values="boolean",
-    meaning="Whether the registry has it for the subject itself; Karapace has a mode for each subject.",
-)
+OWN = Column("own", values="boolean", meaning="Whether the registry has it for the subject itself.")
 _NO_MODES = (404, 405, 501)
 CONFIG = (SUBJECT, Column("compatibility", values="string", meaning="The level that applies."), OWN)
-MODE = (SUBJECT, Column("mode", values="string", meaning="The mode that applies."), OWN)
+MODE = (
+    SUBJECT,
+    Column("mode", values="string", meaning="The mode that applies."),
+    Column(
+        "own",
+        values="boolean?",
+        meaning="Whether the registry has it for the subject itself; null where it has no modes to set, and the mode of "
+        "all may be what it gives for each, as Karapace does.",
+    ),
+)
 
 
 class Change(NamedTuple):
@@ -181,7 +186,7 @@ class ModeChange(SettingChange):
 
     def refusal(self, admin: RegistryAdmin) -> KcliError | None:
         """A registry without modes; and IMPORT where there are schemas, whose ids it could contradict."""
-        if not admin.can_import():
+        if not admin.has_modes():
             return RegistryStateError(
                 f"the registry {admin.address} has no modes to set",
                 why="it does not know the request",

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from kcli.account.change import ChangeOf, Found, Item
 from kcli.core.errors import KcliError
-from kcli.flows.registry.errors import wait_until_empty
+from kcli.flows.registry.errors import is_silent, not_sent, wait_until_empty
 from kcli.flows.registry.names import VersionKey
 from kcli.flows.registry.version_rows import ID, REFERENCES, SUBJECT, TYPE, VERSION, version_row
 from kcli.output.tables import Column, indented_table
@@ -86,13 +86,18 @@ def read_until(
 def each(
     items: Iterable[VersionItem], act: Callable[[VersionItem], object]
 ) -> dict[VersionKey, KcliError | None]:
-    """Calls ``act`` for each item; an error is that of its item only."""
+    """Calls ``act`` for each item; an error is that of its item only, unless the registry does not answer."""
     answers: dict[VersionKey, KcliError | None] = {}
+    silent: KcliError | None = None
     for item in items:
+        if silent is not None:
+            answers[item.key] = not_sent(str(item.key), silent)
+            continue
         try:
             act(item)
         except KcliError as error:
             answers[item.key] = error
+            silent = error if is_silent(error) else None
         else:
             answers[item.key] = None
     return answers

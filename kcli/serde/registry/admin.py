@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from kcli.core.errors import OutcomeUnknownError
 from kcli.core.exit_codes import ExitCode
-from kcli.serde.errors import RegistryError, RegistryUnreachableError, SchemaNotFoundError
+from kcli.serde.errors import RegistryAuthError, RegistryError, RegistryUnreachableError, SchemaNotFoundError
 from kcli.serde.json_text import parse_json
 from kcli.serde.registry.addresses import Address
 from kcli.serde.registry.client import Schema, body_of, quoted, schema_of, unusable
@@ -40,7 +40,7 @@ _EXIT_CODES = {
     42205: ExitCode.REFUSED,  # not in this mode
     42206: ExitCode.REFUSED,  # other schemas refer to it
 }
-_NO_MODE = "NO_SUCH_MODE"
+_NO_SUBJECT = "kcli-no-such-subject"
 _REMEDIES = {
     409: "change the schema, or the compatibility of its subject",
     42201: "correct the schema, its type, or the schemas to which it refers",
@@ -207,15 +207,31 @@ class RegistryAdmin:
         path = f"/{what}"
         return Setting(_text_of(self._ask("GET", path), key, path), own=not subject)
 
-    def can_import(self) -> bool:
-        """Whether the registry can be put into the mode IMPORT: a mode that does not exist is asked for, which a registry
-        with modes refuses as such, and others do not know the request at all.
+    def has_modes(self) -> bool:
+        """Whether modes can be set, such as IMPORT, by what only reads: such a registry says of a name that it has no
+        mode of its own (Confluent's from 6.0 on, Redpanda), or at least which methods it accepts there.
+
+        Where this client may not ask that, only the change itself can tell: they can be set, as far as is known.
         """
+        path = f"/mode/{_NO_SUBJECT}"
         try:
-            self._ask("PUT", "/mode", {"mode": _NO_MODE})
+            self._ask("GET", path)
+        except RegistryAuthError:
+            return True
         except RegistryError as error:
-            return error.status not in _ABSENT
+            return error.code in NOT_SET or (
+                isinstance(error, SchemaNotFoundError) and self._accepts("PUT", path)
+            )
         return False
+
+    def _accepts(self, method: str, path: str) -> bool:
+        try:
+            answer = self._transport.answer("OPTIONS", path)
+        except RegistryAuthError:
+            return True
+        except RegistryError:
+            return False
+        return method in answer.headers.get("allow", "").upper().replace(",", " ").split()
 
     # changing
 

@@ -199,7 +199,12 @@ class ApplyUndo(StagedChange):
                 yield Item(step, Told(), Outcome.UNCHANGED, note=_NOT_THERE)
             else:
                 told = Told(CHANGE, str(entry.after), str(entry.before))
-                yield Item(step, told, Outcome.REFUSED, _not_undone(step, "Kafka cannot remove partitions"))
+                error = _not_undone(
+                    step,
+                    "Kafka cannot remove partitions",
+                    "for fewer, create another topic and copy the records to it",
+                )
+                yield Item(step, told, Outcome.REFUSED, error)
         for user in self._of(UserEntry):
             step = Step(Ref(Kind.USER, user.user), user.mechanism)
             error = _not_undone(
@@ -229,7 +234,5 @@ def _another(name: str) -> NotUndoneError:
     )
 
 
-def _not_undone(
-    step: Step, why: str, do: str = "nothing is left that this journal could undo"
-) -> NotUndoneError:
+def _not_undone(step: Step, why: str, do: str) -> NotUndoneError:
     return NotUndoneError(f"{step} cannot be undone", why=why, do=do)

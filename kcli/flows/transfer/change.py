@@ -121,16 +121,12 @@ def _logs(
 ) -> dict[TopicPartition, Log | KcliError]:
     found: dict[TopicPartition, Log | KcliError] = {}
     for tp in partitions:
-        info, error = topics.get(tp.topic), missing.get(tp.topic)
-        is_new = tp.partition < to_be.get(tp.topic, 0) and (error is None or isinstance(error, NotFoundError))
-        if info is not None and tp.partition in {part.partition for part in info.partitions}:
-            continue
-        if is_new:
-            found[tp] = _EMPTY
-        elif info is not None:
-            found[tp] = no_partition(tp, len(info.partitions))
-        elif error is not None:
-            found[tp] = error
+        info = topics.get(tp.topic)
+        if info is None and not (tp.topic in to_be and isinstance(missing[tp.topic], NotFoundError)):
+            found[tp] = missing[tp.topic]
+        elif info is None or tp.partition not in {part.partition for part in info.partitions}:
+            count = max(to_be.get(tp.topic, 0), 0 if info is None else len(info.partitions))
+            found[tp] = no_partition(tp, count) if tp.partition >= count else _EMPTY
     existing = [tp for tp in partitions if tp not in found]
     starts = list_offsets(admin, existing, EARLIEST)
     ends = list_offsets(admin, existing, LATEST)

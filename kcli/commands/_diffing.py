@@ -168,7 +168,12 @@ def _summary(found: Iterable[Compared], unread: int, *, further: bool) -> str:
     total = sum(count.values()) + unread
     if count[_EQUAL] == total and not further:
         return f"{counted(total, 'resource')}: all as the files say"
-    words = {_DIFFERS: "differs" if count[_DIFFERS] == 1 else "differ", _ABSENT: "not on the cluster", _SURPLUS: "in no file", _EQUAL: "equal"}
+    words = {
+        _DIFFERS: "differs" if count[_DIFFERS] == 1 else "differ",
+        _ABSENT: "not on the cluster",
+        _SURPLUS: "in no file",
+        _EQUAL: "equal",
+    }
     parts = [f"{count[status]:,} {word}" for status, word in words.items() if count[status]]
     if unread:
         parts.append(f"{unread:,} could not be read")

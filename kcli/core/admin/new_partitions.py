@@ -26,7 +26,7 @@ from kcli.core.protocol.messages.metadata import (
 Answer = Future[MetadataResponse]
 
 PATIENCE = 5.0
-"""Seconds after the time of the call in which the brokers have to show another one of the topics, for the wait to go on."""
+"""Seconds in which the brokers have to show another one of the topics, for the wait to go on after the call's time."""
 LONGEST = 120.0
 """Seconds after which it ends even so."""
 

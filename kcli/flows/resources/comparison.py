@@ -18,7 +18,7 @@ PRUNED = tuple(kind for kind in Kind if kind is not Kind.GROUP_OFFSETS)
 
 
 _EXIST = (Kind.TOPIC, Kind.ACL_BINDING)
-"""The kinds that exist by themselves. The others are nothing but what is set: a user its credentials, a quota its limits."""
+"""The kinds that exist by themselves. Others are nothing but what is set: a user its credentials, a quota its limits."""
 
 
 class Compared(NamedTuple):

@@ -42,7 +42,8 @@ class LaterOffsets(OffsetImport):
         if any(shown.get(item.key) != _offsets(item.facts) for item in planned(now)):
             error = ChangedError(f"group {now[0].key.group}")
             return [item._replace(outcome=Outcome.REFUSED, error=error) for item in now]
-        return now
+        refused = {item.key: item for item in plan if item.outcome is Outcome.REFUSED}
+        return [refused.get(item.key, item) for item in now]  # whose errors are printed
 
 
 def _offsets(facts: Offset) -> object:

@@ -150,7 +150,7 @@ def as_wanted(ref: Ref) -> StepItem:
 
 
 def not_planned(ref: Ref, act: str = "") -> StepItem:
-    """The item of a resource of which there should be a step. ``act``: what is done to the resource, where it is known."""
+    """The item of a resource of which there should be a step. ``act``: what is done to it, where that is known."""
     return Item(Step(ref), Told(act), Outcome.REFUSED, NotPlannedError(ref))
 
 

@@ -197,8 +197,7 @@ def test_a_topic_that_was_created_again_by_another_is_not_deleted_by_an_undo(wor
     world("topics delete made --yes")
     world("topics create made --partitions 1")
     done = world(f"undo {journal} --yes", 7)
-    remedy = "`kcli topics delete made` deletes it, if that is meant"
-    type_remedy(remedy, done.err, world.cluster.bootstrap)
+    type_remedy("`kcli topics delete made` deletes it, if that is meant", done.err, world.cluster.bootstrap)
     assert "made" in world.export
 
 
@@ -277,8 +276,9 @@ def test_lines_that_cannot_be_meant_are_2(world: World, line: str, said: str) ->
     assert said in err
     if "offsets" in line:
         commit(world.cluster, "billing", {TopicPartition("old", 0): OffsetAndMetadata(0)})
-        remedy = "`kcli groups delete GROUP` deletes a group with its offsets"
-        type_remedy(remedy, err, world.cluster.bootstrap)
+        type_remedy(
+            "`kcli groups delete GROUP` deletes a group with its offsets", err, world.cluster.bootstrap
+        )
 
 
 def test_prune_deletes_what_is_named_beside_it_and_nothing_of_kafka_or_kcli(world: World) -> None:
@@ -348,8 +348,11 @@ def test_a_user_without_a_password_is_refused_only_where_a_credential_is_to_be_s
     )
     done = world(f"apply {file} --yes", 7)
     assert "there is no password for user bob" in done.err
-    remedy = "add one of them, or set the password yourself: `kcli users set bob`"
-    type_remedy(remedy, done.err, world.cluster.bootstrap)
+    type_remedy(
+        "add one of them, or set the password yourself: `kcli users set bob`",
+        done.err,
+        world.cluster.bootstrap,
+    )
     assert "name: new" in world.export
     missing = world.file(document("User", "bob", mechanisms={"SCRAM-SHA-256": {}}, password_env="NOBODY"))
     assert "the variable NOBODY is not set" in world(f"apply {missing} --yes", 2).err

@@ -333,7 +333,8 @@ class Drill:
 
     def accepting(self, partitions: Sequence[TopicPartition]) -> set[TopicPartition]:
         """Those that confirm a record with acks=all."""
-        settings = {"acks": "all", "message.timeout.ms": 8_000, "request.timeout.ms": 4_000}
+        # A follower in sync may have megabytes left to fetch: the record waits for these, and is not refused.
+        settings = {"acks": "all", "message.timeout.ms": 16_000, "request.timeout.ms": 12_000}
         producer = confluent_kafka.Producer({"bootstrap.servers": self.up, **settings})
         good: set[TopicPartition] = set()
 

@@ -246,6 +246,16 @@ def test_partitions_are_added_and_replicas_moved(world: World) -> None:
     assert "replication_factor: 2" not in world.export.partition("name: small")[2].partition("---")[0]
 
 
+def test_an_added_partition_may_be_where_it_is_wanted_already(world: World) -> None:
+    for broker in (1, 2):  # one of them has it by itself
+        name = f"topic-{broker}"
+        world.cluster.create_topic(name, 1, replicas={0: [1]})
+        file = world.file(topic(name, partitions=2, assignment={"0": [1], "1": [broker]}))
+        done = world(f"apply {file} --yes -o json")
+        assert {item["status"] for item in done.items} == {"done"}
+        world(f"diff {file}")
+
+
 def test_a_move_that_an_earlier_run_has_begun_is_waited_for(world: World) -> None:
     world.cluster.create_topic("one", 1, replicas={0: [1]})
     world.cluster.settings.hold_reassignments = True

@@ -135,7 +135,11 @@ class TopicPlacement(ReplicaMoves):
         return [*again, *(item for item in self._decided if item.key not in known)]
 
     def again(self, item: MoveItem, now: MoveItem | None) -> MoveItem:
-        """A move that had begun may have ended since the plan, which is read back; a partition was added since."""
+        """A move that had begun may have ended since the plan, and a partition that was added since may be where it is
+        wanted: both are read back.
+        """
+        if now is None and not item.facts.old:
+            self._begun.add(item.key)
         if now is None and item.key in self._begun:
             return item
         return now if now is not None and not item.facts.old else super().again(item, now)

@@ -227,7 +227,7 @@ class StagedChange(Change[Step, Told]):
         return "\n".join(texts)
 
     def questions(self, plan: Sequence[StepItem]) -> list[Question]:
-        """One for all; then those for which a name has to be typed."""
+        """One for all, with the plan; then those for which a name has to be typed."""
         typed = [
             (stage, question)
             for stage in self.stages
@@ -238,7 +238,7 @@ class StagedChange(Change[Step, Told]):
         names = {question.name for _, question in typed}
         subject = names.pop() if len(names) == 1 else None
         first = Question(self.text(plan), f"{self._counts(plan)}?", subject=subject)
-        return [first, *(question for _, question in typed)]
+        return [first, *(question._replace(plan="") for _, question in typed)]
 
     def needs_name(self, stage: Stage) -> bool:  # noqa: ARG002
         """Whether the names of what the stage changes have to be typed."""

@@ -57,9 +57,9 @@ class TimeLimit(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A question before the change. ``plan`` is shown above it. Where ``name`` is set, it has to be typed; ``--confirm``
-    may give it, or one of ``among``. ``danger`` says why ``--yes`` is not sufficient, and ``subject`` is what has to be
-    typed where only a protected profile requires it. ``limit``: how long an answer is waited for.
+    """A question before the change. ``plan`` is shown above it, unless it is empty. Where ``name`` is set, it has to be
+    typed; ``--confirm`` may give it, or one of ``among``. ``danger`` says why ``--yes`` is not sufficient; ``subject`` is
+    what has to be typed where only a protected profile requires it. ``limit``: how long an answer is waited for.
     """
 
     plan: str

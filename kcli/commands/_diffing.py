@@ -63,11 +63,14 @@ class Wish(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """What was compared with a cluster, whose id is empty where it could not be reached."""
+    """What was compared with a cluster, whose id is empty where it could not be reached. ``unread``: how many of the
+    documents could not be compared.
+    """
 
     profile: str | None
     cluster: str
     rows: Sequence[Compared]
+    unread: int
 
 
 def compare_files(inv: Invocation, resources: Sequence[Resource], wish: Wish) -> int:
@@ -90,20 +93,21 @@ def compare_files(inv: Invocation, resources: Sequence[Resource], wish: Wish) ->
             inv.out.text(f"{line}\n")
         inv.out.flush()
     found = [compared for one in answers for compared in one.rows]
-    inv.talk.note(_summary(found, unread=len(inv.missing)))
+    unread = sum(one.unread for one in answers)
+    inv.talk.note(_summary(found, unread, further=wish.prune and bool(inv.missing)))
     differs = any(not compared.is_equal for compared in found)
     return inv.finish(done=bool(found) or not inv.missing, also=[ExitCode.CHECK] if differs else [])
 
 
 def _compared(inv: Invocation, of: DocumentCluster, wish: Wish, *, alone: bool) -> _Answer:
     cluster = ""
+    kinds = [Kind(kind) for kind in wish.kinds] or list({one.ref.kind: 0 for one in of.resources})
+    wanted = chosen(of.resources, kinds, wish.match)
     try:
         with of.open(inv) as admin:
             with inv.first_contact(of.servers):
                 cluster = admin.cluster_id()
-            kinds = [Kind(kind) for kind in wish.kinds] or list({one.ref.kind: 0 for one in of.resources})
             pruned = [kind for kind in kinds if kind in PRUNED] if wish.prune else []
-            wanted = chosen(of.resources, kinds, wish.match)
             found = compare(admin, wanted, exact=wish.exact, prune=pruned, match=wish.match)
             for part in found.missing:
                 inv.lacks(part)
@@ -114,7 +118,8 @@ def _compared(inv: Invocation, of: DocumentCluster, wish: Wish, *, alone: bool) 
             raise
         inv.lacks(Missing.of(error, f"the cluster of profile {of.profile or '(none)'}"))
         found = Survey([])
-    return _Answer(of.profile, cluster, found.items)
+    compared = sum(one.wanted is not None for one in found.items)
+    return _Answer(of.profile, cluster, found.items, len(wanted) - compared)
 
 
 def _row(answer: _Answer, compared: Compared) -> dict[str, Any]:
@@ -132,11 +137,11 @@ def _row(answer: _Answer, compared: Compared) -> dict[str, Any]:
 
 
 def _status(compared: Compared) -> str:
+    if compared.is_equal:
+        return _EQUAL
     if compared.now is None:
         return _ABSENT
-    if compared.wanted is None:
-        return _SURPLUS
-    return _EQUAL if compared.is_equal else _DIFFERS
+    return _SURPLUS if compared.wanted is None else _DIFFERS
 
 
 def _text(inv: Invocation, answers: Sequence[_Answer]) -> Iterator[str]:
@@ -155,15 +160,23 @@ def _coloured(line: str) -> str:
     return f"{start}{line}{_RESET}" if start else line
 
 
-def _summary(found: Iterable[Compared], *, unread: int) -> str:
+def _summary(found: Iterable[Compared], unread: int, *, further: bool) -> str:
+    """``3 resources: 1 differs, 1 equal, 1 could not be read``. ``further``: there may be more in no file."""
     count = dict.fromkeys((_EQUAL, _DIFFERS, _ABSENT, _SURPLUS), 0)
     for compared in found:
         count[_status(compared)] += 1
-    total = sum(count.values())
-    if count[_EQUAL] == total and not unread:
+    total = sum(count.values()) + unread
+    if count[_EQUAL] == total and not further:
         return f"{counted(total, 'resource')}: all as the files say"
-    words = {_DIFFERS: "differ", _ABSENT: "not on the cluster", _SURPLUS: "in no file", _EQUAL: "equal"}
+    words = {
+        _DIFFERS: "differs" if count[_DIFFERS] == 1 else "differ",
+        _ABSENT: "not on the cluster",
+        _SURPLUS: "in no file",
+        _EQUAL: "equal",
+    }
     parts = [f"{count[status]:,} {word}" for status, word in words.items() if count[status]]
     if unread:
-        parts.append("others could not be read")
+        parts.append(f"{unread:,} could not be read")
+    if further:
+        parts.append("what is in no file could not all be read")
     return f"{counted(total, 'resource')}: {', '.join(parts)}"

@@ -1,15 +1,20 @@
 """``kcli apply`` as a user runs it: the plan, its order, what is refused while the rest goes on, and the way back."""
 
 import json
+import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from kcli.core.protocol.messages.create_acls import CreateAclsRequest
+from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.resources.resource import acl_name, quota_name
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.committing import commit, put
 from tests.fake.acl_admin import Acl
@@ -53,12 +58,14 @@ class World:
         self.cluster, self.folder = cluster, folder
         self.files = 0
 
-    def __call__(self, line: str, code: int = 0, **more: str) -> Done:
+    def __call__(self, line: str, code: int | None = 0, **more: str) -> Done:
+        """``code`` None: any."""
         folders = {"XDG_STATE_HOME": str(self.folder), "XDG_CONFIG_HOME": str(self.folder), "BOB": PASSWORD}
         words = [*line.split(), "--allow-plaintext-secrets"]
         bootstrap = more.pop("bootstrap", self.cluster.bootstrap)
         done = kcli(*words, bootstrap=bootstrap, **{**folders, **more})
-        assert done.code == code, done.err
+        assert code is None or done.code == code, done.err
+        remedies_are_of(words[0], done.err)
         return done
 
     def file(self, *documents: str) -> str:
@@ -67,10 +74,10 @@ class World:
         path.write_text("\n---\n".join(documents))
         return str(path)
 
-    def items(self, line: str, code: int = 0) -> list[dict[str, Any]]:
+    def items(self, line: str, code: int | None = 0) -> list[dict[str, Any]]:
         return self(f"{line} -o json", code).items
 
-    def rows(self, line: str, code: int = 0) -> dict[tuple[str, str], str]:
+    def rows(self, line: str, code: int | None = 0) -> dict[tuple[str, str], str]:
         """The status of each step."""
         return {(one["name"], one["part"] or ""): one["status"] for one in self.items(line, code)}
 
@@ -84,6 +91,18 @@ def world(tmp_path: Path) -> Iterator[World]:
     with FakeCluster(2, topics={}) as cluster:
         cluster.create_topic("old", 2, replication=1)
         yield World(cluster, tmp_path)
+
+
+def remedies_are_of(command: str, said: str) -> None:
+    """An option that a remedy names beside command lines is one of this command."""
+    for remedy in re.findall(r"^  do: (.*)$", said, re.MULTILINE):
+        for option in re.findall(r"(?<!\S)--[a-z-]+", re.sub(r"`[^`]*`", "", remedy)):
+            assert option in options_of(command), remedy
+
+
+@cache
+def options_of(command: str) -> str:
+    return kcli(command, "--help").out
 
 
 def topic(name: str, **spec: Any) -> str:
@@ -225,6 +244,16 @@ def test_partitions_are_added_and_replicas_moved(world: World) -> None:
     journal = world.items("undo")[-1]["id"]
     world(f"undo {journal} --yes", 7)  # the added partitions stay
     assert "replication_factor: 2" not in world.export.partition("name: small")[2].partition("---")[0]
+
+
+def test_an_added_partition_may_be_where_it_is_wanted_already(world: World) -> None:
+    for broker in (1, 2):  # one of them has it by itself
+        name = f"topic-{broker}"
+        world.cluster.create_topic(name, 1, replicas={0: [1]})
+        file = world.file(topic(name, partitions=2, assignment={"0": [1], "1": [broker]}))
+        done = world(f"apply {file} --yes -o json")
+        assert {item["status"] for item in done.items} == {"done"}
+        world(f"diff {file}")
 
 
 def test_a_move_that_an_earlier_run_has_begun_is_waited_for(world: World) -> None:
@@ -403,3 +432,201 @@ def test_a_rule_of_a_policy_that_is_broken_keeps_all_from_being_sent(world: Worl
     done = world(f"apply {world.file(topic('new', partitions=1))} --policy {policy} --yes", 8)
     assert "three partitions at least" in done.err
     assert len(world.cluster.requests) == before
+
+
+# every resource of the files is in the account
+
+
+def _random_topic(rng: Random) -> tuple[str, Any]:
+    spec: dict[str, Any] = {}
+    if rng.random() < 0.5:
+        spec["partitions"] = rng.randint(1, 3)
+    if rng.random() < 0.3:
+        spec["replication_factor"] = rng.randint(1, 3)
+    if rng.random() < 0.5:
+        keys = rng.sample(["retention.ms", "segment.bytes", "retention.bytes"], rng.randint(0, 3))
+        spec["config"] = {key: rng.randint(1, 3) * 1_000_000 for key in keys}
+    if rng.random() < 0.2 and "replication_factor" not in spec:
+        spec["assignment"] = {str(number): [rng.randint(1, 2)] for number in range(spec.get("partitions", 1))}
+    return rng.choice(["old", "t1", "t2", "t3"]), spec
+
+
+def _random_user(rng: Random) -> tuple[str, Any]:
+    named = [{}, [], ["SCRAM-SHA-256"], {"SCRAM-SHA-512": {}}, {"SCRAM-SHA-512": {"iterations": 5000}}]
+    spec: dict[str, Any] = {"mechanisms": rng.choice(named)} if rng.random() < 0.7 else {}
+    return rng.choice(["ann", "bob"]), spec | rng.choice([{}, {"password_env": "BOB"}])
+
+
+def _random_quota(rng: Random) -> tuple[str, Any]:
+    entity = rng.choice([{"user": "ann"}, {"user": None}, {"client-id": "c", "user": "ann"}])
+    keys = rng.sample(["producer_byte_rate", "consumer_byte_rate"], rng.randint(0, 2))
+    return quota_name(entity), {"entity": entity, "limits": {key: rng.randint(1, 2) * 1024 for key in keys}}
+
+
+def _random_acl(rng: Random) -> tuple[str, Any]:
+    spec = {
+        "principal": "User:ann", "permission": "allow", "operation": rng.choice(["read", "write"]),
+        "resource_type": "topic", "resource_name": "old", "pattern": "literal", "host": "*",
+    }  # fmt: skip
+    return acl_name(spec), spec
+
+
+def _random_broker(rng: Random) -> tuple[str, Any]:
+    keys = rng.sample(["message.max.bytes"], rng.randint(0, 1))
+    return rng.choice(["1", "2", "77", "default"]), {"config": {key: rng.randint(2, 4) for key in keys}}
+
+
+def _random_group(rng: Random) -> tuple[str, Any]:
+    return "g", {"config": rng.choice([{}, {"consumer.session.timeout.ms": rng.choice([50_000, 55_000])}])}
+
+
+def _random_offsets(rng: Random) -> tuple[str, Any]:
+    topics = rng.sample(["old", "t1", "t2", "t3"], rng.randint(0, 3))
+    offsets = {
+        name: {str(number): rng.choice([0, 0, 0, 4]) for number in range(rng.randint(0, 3))}
+        for name in topics
+    }
+    return rng.choice(["g", "h"]), {"offsets": offsets}
+
+
+RANDOM: dict[str, Callable[[Random], tuple[str, Any]]] = {
+    "Topic": _random_topic,
+    "AclBinding": _random_acl,
+    "User": _random_user,
+    "Quota": _random_quota,
+    "BrokerConfig": _random_broker,
+    "GroupConfig": _random_group,
+    "GroupOffsets": _random_offsets,
+}
+
+
+def random_documents(rng: Random) -> dict[tuple[str, str], str]:
+    """Documents by what they describe; often of nothing at all."""
+    found = {}
+    for kind, make in RANDOM.items():
+        for _ in range(rng.choice([0, 1, 1, 2])):
+            name, spec = make(rng)
+            found[kind, name] = document(kind, name, **spec)
+    return found or random_documents(rng)
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_each_resource_of_the_files_is_in_the_plan_and_in_the_report(world: World, part: int) -> None:
+    for seed in range(8 * part, 8 * part + 8):
+        documents = random_documents(Random(seed))
+        file = world.file(*documents.values())
+        plan = world(f"apply {file} --dry-run --yes -o json", None)
+        done = world(f"apply {file} --yes -o json", None)
+        assert done.code == plan.code, (seed, plan.err, done.err)
+        for account in (plan, done):
+            if account.code == 2:  # nothing is planned, and that is said
+                assert account.err
+                continue
+            steps = [(one["resource"], one["name"], one["part"]) for one in account.items]
+            assert len(set(steps)) == len(steps)
+            assert {step[:2] for step in steps} == set(documents), seed
+        if done.code == 0:
+            world(f"diff {file}")
+            assert {one["status"] for one in world.items(f"apply {file} --yes")} == {"unchanged"}
+
+
+def test_what_asks_for_nothing_is_as_it_is(world: World) -> None:
+    file = world.file(
+        document("User", "bob", mechanisms={"SCRAM-SHA-512": {}}, password_env="BOB"),
+        document("Quota", "q", entity={"user": "nobody"}, limits={}),
+        document("GroupOffsets", "g", offsets={}),
+        document("BrokerConfig", "1", config={}),
+        document("GroupConfig", "h", config={}),
+        topic("old"),
+    )
+    assert "6 resources: 1 not on the cluster, 5 equal" in world(f"diff {file}", 8).err
+    rows = world.rows(f"apply {file} --yes")
+    assert rows.pop(("bob", "SCRAM-SHA-512")) == "done"
+    assert (len(rows), set(rows.values())) == (5, {"unchanged"})
+    world(f"diff {file}")
+
+
+def test_a_resource_without_a_step_is_refused_and_not_left_out(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kcli.flows.resources.apply import Apply
+
+    monkeypatch.setattr(Apply, "_stages", lambda *_: ())
+    done = world(f"apply {world.file(topic('new'), topic('old'))} --yes -o json", 7)
+    assert {one["name"]: one["status"] for one in done.items} == {"new": "refused", "old": "unchanged"}
+    assert "no step of the plan is about Topic new" in done.err
+
+
+def test_the_summary_counts_resources(world: World) -> None:
+    keys = {"retention.ms": 7, "segment.bytes": 1_048_576, "retention.bytes": 9, "cleanup.policy": "compact"}
+    quota = {"producer_byte_rate": 1024, "consumer_byte_rate": 1024, "request_percentage": 5}
+    files = [
+        topic("old", partitions=3, config=keys),
+        document("Quota", "q", entity={"user": "a"}, limits=quota),
+        document("Quota", "q", entity={"user": "b"}, limits=quota),
+    ]
+    first = world(f"apply {world.file(*files)} --yes").err
+    assert "Create 2 resources and change 1?" not in first, "it was answered"
+    assert "changed 1 topic, read back\ncreated 2 quotas, read back\n" in first
+    world("quotas alter --user a --unset consumer_byte_rate --yes")
+    assert "changed 1 quota, read back\n" in world(f"apply {world.file(*files)} --yes").err
+
+
+def test_a_diff_counts_what_it_could_not_read(world: World) -> None:
+    lost = document("BrokerConfig", "77", config={"message.max.bytes": 5})
+    assert "1 resource: 1 could not be read" in world(f"diff {world.file(lost)}", 1).err
+    both = world.file(lost, topic("old", partitions=5))
+    assert "2 resources: 1 differs, 1 could not be read" in world(f"diff {both}", 6).err
+
+
+# offsets in what is created
+
+
+def test_offsets_in_topics_and_partitions_that_are_created_are_set_after_them(world: World) -> None:
+    offsets = {"new": {0: 0, 1: 0}, "old": {0: 0, 2: 0}, "free": {0: 0}}
+    file = world.file(
+        document("GroupOffsets", "g", offsets=offsets),
+        document("GroupOffsets", "h", offsets={"old": {1: 0}}),
+        topic("new", partitions=2),
+        topic("free"),
+        topic("old", partitions=3),
+    )
+    world(f"apply {file} --dry-run")
+    done = world(f"apply {file} --yes -o json")
+    assert {one["status"] for one in done.items} == {"done"}
+    world(f"diff {file}")
+    world(f"undo {json.loads(done.out)['undo']} --yes", 7)  # the added partition stays
+    assert world("export GroupOffsets").out == ""
+
+
+def test_offsets_beyond_what_is_created_are_refused_in_the_plan(world: World) -> None:
+    offsets = {"new": {0: 0, 1: 4, 2: 0}, "none": {0: 0}}
+    file = world.file(document("GroupOffsets", "g", offsets=offsets), topic("new", partitions=2))
+    plan = world.rows(f"apply {file} --dry-run", 7)
+    assert plan == world.rows(f"apply {file} --yes", 7) | {
+        ("new", ""): "planned",
+        ("g", "offsets.new-0"): "planned",
+    }
+    assert plan["g", "offsets.new-1"] == plan["g", "offsets.new-2"] == "refused"
+    err = world(f"apply {file} --dry-run", 7).err
+    assert "topic new has no partition 2" in err
+    assert "correct the offset in the file" in err
+    assert "topic none does not exist" in err
+    assert "warning" not in err
+    errors = world(f"apply {file} --yes", 7).err.splitlines()
+    assert len([line for line in errors if line.startswith("kcli: ")]) == 3, errors
+
+
+def test_offsets_in_a_topic_that_could_not_be_created_are_refused(world: World) -> None:
+    file = world.file(
+        document("GroupOffsets", "g", offsets={"new": {0: 0}, "old": {0: 0}}), topic("new", partitions=2)
+    )
+    world.cluster.fail(
+        CreateTopicsRequest, Code.POLICY_VIOLATION, times=FOREVER, when=lambda one: not one.validate_only
+    )
+    rows = world.rows(f"apply {file} --yes", None)
+    assert rows == {
+        ("new", ""): "failed",
+        ("g", "offsets.new-0"): "refused",
+        ("g", "offsets.old-0"): "done",
+    }

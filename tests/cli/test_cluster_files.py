@@ -309,7 +309,7 @@ def test_a_diff_shows_what_differs_and_nothing_that_means_the_same(
     path = written(tmp_path, CHANGED)
     done = run(cluster, f"diff {path} --prune --only topics")
     assert (done.code, done.out.replace(str(path), "FILE")) == (8, UNIFIED)
-    assert "3 resources: 1 differ, 1 not on the cluster, 1 in no file" in done.err
+    assert "3 resources: 1 differs, 1 not on the cluster, 1 in no file" in done.err
     document = json.loads(run(cluster, f"diff {path} --prune --only topics -o json").out)
     rows = {item["name"]: (item["status"], item["line"], item["differences"]) for item in document["items"]}
     assert document["kind"] == "ClusterDiff"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kcli.core import Admin
+from kcli.core.admin import new_partitions
 from kcli.core.admin.new_partitions import NotKnownError
 from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
@@ -150,3 +151,41 @@ def test_the_next_command_finds_the_topic_at_any_broker(cluster: FakeCluster, tm
     assert run(cluster, CREATE).code == 0
     done = kcli("produce", "new", str(tmp_path / "line"), bootstrap=cluster.address(2))
     assert done.code == 0, done.err
+
+
+def showing_one_more(hidden: list[str]) -> Callable[[MetadataResponse], object]:
+    """The broker learns of these topics one after the other."""
+
+    def edit(answer: MetadataResponse) -> None:
+        for row in answer.topics:
+            if row.name in hidden:
+                row.error_code, row.partitions = Code.UNKNOWN_TOPIC_OR_PARTITION, []
+        del hidden[:1]
+
+    return edit
+
+
+def test_brokers_that_learn_of_one_topic_after_the_other_are_waited_for(cluster: FakeCluster) -> None:
+    """Longer than a call may take, as long as they show more and more of them."""
+    hidden = [f"new-{number}" for number in range(6)]
+    specs = [TopicSpec(name, 1, 1) for name in hidden]
+    cluster.lie(showing_one_more(hidden), node=2, when=by_name)
+    began = Moment.now()
+    with Admin(bootstrap_servers=cluster.bootstrap, timeout=0.3) as admin:
+        assert admin.create_topics(specs) == dict.fromkeys(spec.name for spec in specs)
+    assert not hidden
+    assert time.monotonic() - began > 0.3, "it would have been over"
+
+
+def test_that_wait_ends(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no more of them are shown, and in the end even so."""
+    monkeypatch.setattr(new_partitions, "PATIENCE", 0.2)
+    monkeypatch.setattr(new_partitions, "LONGEST", 0.5)
+    hidden = [f"new-{number}" for number in range(40)]
+    specs = [TopicSpec(name, 1, 1) for name in hidden]
+    cluster.lie(showing_one_more(hidden), node=2, when=by_name)
+    began = Moment.now()
+    with Admin(bootstrap_servers=cluster.bootstrap, timeout=0.3) as admin:
+        found = admin.create_topics(specs)
+    assert isinstance(found["new-39"], NotKnownError)
+    assert lasted(began) < 5

@@ -76,8 +76,9 @@ def ask(inv: Invocation, question: Question, remarks: Callable[[], object] | Non
     """
     question = protected(inv, question)
     verdict = _verdict(inv, question)
-    plan = question.plan if question.danger is None else f"{question.plan}\n{question.danger}."
-    show_plan(inv, plan, asked=verdict == ASK)
+    danger = None if question.danger is None else f"{question.danger}."
+    if plan := "\n".join(filter(None, (question.plan, danger))):
+        show_plan(inv, plan, asked=verdict == ASK)
     if remarks is not None:
         remarks()
     if check_answerable(inv, question) == ASK:

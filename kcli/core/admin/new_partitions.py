@@ -25,6 +25,11 @@ from kcli.core.protocol.messages.metadata import (
 
 Answer = Future[MetadataResponse]
 
+PATIENCE = 5.0
+"""Seconds in which the brokers have to show another one of the topics, for the wait to go on after the call's time."""
+LONGEST = 120.0
+"""Seconds after which it ends even so."""
+
 _SHOWN = 3
 _CONFIRMS = 0.5
 """Seconds that are left to confirm what was done where other items of the same call have used up its time."""
@@ -48,10 +53,14 @@ def wait_until_known(
 ) -> dict[str, KcliError | None]:
     """Returns when each broker has so many partitions of each topic (−1: any), all with leaders; else what is missing.
 
+    A busy cluster takes long to learn of many topics: past the deadline it is waited on while more and more of them are
+    shown, see PATIENCE and LONGEST.
+
     Brokers that cannot be connected to do not count: no client has its answer from them. ``done`` says in errors what
     was done to the topic.
     """
     deadline = max(deadline, cluster.loop.now() + _CONFIRMS)
+    latest, fewest = deadline + LONGEST, None
     backoff = Backoff.of_requests(cluster.options)
     asked: dict[int, Answer] = {}
     shown: dict[int, Answer] = {}
@@ -66,6 +75,10 @@ def wait_until_known(
         answers = {n: asked[n] if asked[n].done else shown.get(n, asked[n]) for n in sorted(present)}
         lacks = {name: _lacks(answers, name, count) for name, count in counts.items()}
         is_final = all(lack.error for found in lacks.values() for lack in found)
+        lacking = sum(map(len, lacks.values()))
+        if fewest is not None and lacking < fewest:
+            deadline = max(deadline, min(cluster.loop.now() + PATIENCE, latest))
+        fewest = lacking if fewest is None else min(fewest, lacking)
         if cluster.loop.now() >= deadline or (present and is_final):
             return {name: _error(name, done, found) if found else None for name, found in lacks.items()}
         cluster.sleep(until - cluster.loop.now())

@@ -94,10 +94,13 @@ class FactorChangeError(OutdatedError):
 
 
 def refusals(
-    moves: Iterable[Move], found: ClusterReplicas, shown: Mapping[TopicPartition, Move]
+    moves: Iterable[Move],
+    found: ClusterReplicas,
+    shown: Mapping[TopicPartition, Move],
+    correct: str = "make a new plan with `kcli reassign plan`",
 ) -> dict[TopicPartition, KcliError]:
     """The partitions that cannot be moved: they do not exist, a broker is not alive, they are being moved already, or are
-    not any more as they were when the moves were ``shown``.
+    not any more as they were when the moves were ``shown``. ``correct``: how other moves are asked for.
     """
     refused: dict[TopicPartition, KcliError] = {}
     topics = {tp.topic for tp in found.partitions}
@@ -108,13 +111,13 @@ def refusals(
             refused[move.tp] = OutdatedError(
                 f"{move.tp} cannot be moved",
                 why=f"{missing} does not exist; perhaps it was deleted since the plan was made",
-                do="make a new plan with `kcli reassign plan`",
+                do=correct,
             )
         elif dead:
             refused[move.tp] = OutdatedError(
                 f"{move.tp} cannot be moved",
                 why=f"broker {_numbers(dead)} is not alive; the brokers are {_numbers(sorted(found.racks))}",
-                do="start it, or make a new plan with `kcli reassign plan`",
+                do=f"start it, or {correct}",
             )
         elif move.tp in found.ongoing:
             refused[move.tp] = OutdatedError(

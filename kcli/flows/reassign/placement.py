@@ -26,6 +26,7 @@ from kcli.flows.reassign.run import few_replicas
 from kcli.output.progress import counted
 
 _GOES_ON = "the same line goes on; `kcli reassign status --watch` shows how far it is"
+_CORRECT = "correct spec.assignment in the file"
 _TO_BE_ADDED = "once it was added"
 
 
@@ -81,7 +82,11 @@ class TopicPlacement(ReplicaMoves):
                 replicas |= self._by_factor(there, wanted.factor, found)
             except ConfigError as error:
                 first = min(there)
-                refused[first] = OutdatedError(f"{first} cannot be moved", why=f"{error.what}: {error.why}")
+                refused[first] = OutdatedError(
+                    f"topic {topic} cannot have {counted(wanted.factor, 'replica')}",
+                    why=f"{error.what}: {error.why}",
+                    do="correct the number of replicas, or start another broker",
+                )
                 replicas[first] = there[first].replicas
         moves = []
         for move in planned_moves(replicas, found):
@@ -92,7 +97,7 @@ class TopicPlacement(ReplicaMoves):
             elif move.needed or move.tp in refused:
                 moves.append(move)
         begun = [move for move in moves if move.tp not in self._begun]
-        return [*moves, *new], refusals(begun, found, self._shown) | refused
+        return [*moves, *new], refusals(begun, found, self._shown, _CORRECT) | refused
 
     def _by_factor(
         self, there: Mapping[TopicPartition, PartitionView], factor: int, found: ClusterReplicas
@@ -130,7 +135,11 @@ class TopicPlacement(ReplicaMoves):
         return [*again, *(item for item in self._decided if item.key not in known)]
 
     def again(self, item: MoveItem, now: MoveItem | None) -> MoveItem:
-        """A move that had begun may have ended since the plan, which is read back; a partition was added since."""
+        """A move that had begun may have ended since the plan, and a partition that was added since may be where it is
+        wanted: both are read back.
+        """
+        if now is None and not item.facts.old:
+            self._begun.add(item.key)
         if now is None and item.key in self._begun:
             return item
         return now if now is not None and not item.facts.old else super().again(item, now)

@@ -35,10 +35,23 @@ from kcli.flows.reassign.placement import TopicPlacement, Wanted
 from kcli.flows.resources import steps
 from kcli.flows.resources.comparison import compare
 from kcli.flows.resources.differences import Difference, is_of_kafka
+from kcli.flows.resources.later_offsets import LaterOffsets, partitions_to_be
 from kcli.flows.resources.names import quota_entity
 from kcli.flows.resources.passwords import Passwords
 from kcli.flows.resources.resource import Kind, Ref, Resource
-from kcli.flows.resources.stages import CREATE, DELETE, Stage, StagedChange, Step, StepItem, Told
+from kcli.flows.resources.stages import (
+    CHANGE,
+    CREATE,
+    DELETE,
+    Composed,
+    Stage,
+    StagedChange,
+    Step,
+    StepItem,
+    Told,
+    as_wanted,
+    not_planned,
+)
 from kcli.flows.resources.state import PLURALS
 from kcli.flows.rewind.change import OffsetsChange
 from kcli.flows.rewind.text import Where
@@ -46,7 +59,7 @@ from kcli.flows.topics.alter import TopicAlter
 from kcli.flows.topics.create import TopicCreation
 from kcli.flows.topics.delete import TopicDeletion
 from kcli.flows.topics.partitions import many_partitions
-from kcli.flows.transfer.change import FileOffsets, offset_import
+from kcli.flows.transfer.change import FileOffsets, OffsetImport, offset_import
 from kcli.flows.transfer.importing import ImportRequest, import_targets
 from kcli.flows.transfer.saved_offset import SavedOffset
 from kcli.flows.users import DEFAULT_ITERATIONS
@@ -121,19 +134,22 @@ class Apply(StagedChange):
 
     # what is to be done
 
-    def compose(self, admin: Admin) -> tuple[list[Stage], list[StepItem]]:
+    def compose(self, admin: Admin) -> Composed:
         """The stages of what differs; the rest is as wanted, or could not be read."""
         wish = self.wish
         found = compare(admin, wish.resources, exact=wish.exact, prune=wish.prune, match=wish.match)
-        sorted_, rest = _Sorted(), []
+        sorted_, asked = _Sorted(), {}
         moving = self._moving(admin)
         for one in found.items:
-            if one.is_equal and one.ref in moving:
-                sorted_.placed[one.ref.name] = _placement(self._wanted[one.ref])
-            elif one.is_equal:
-                rest.append(Item(Step(one.ref), Told(), Outcome.UNCHANGED))
+            if one.wanted is None and _is_kept(one.ref):
+                continue
+            act = CREATE if one.now is None else DELETE if one.wanted is None else CHANGE
+            asked[one.ref] = as_wanted(one.ref) if one.is_equal else not_planned(one.ref, act)
+            if one.is_equal:
+                if one.ref in moving:
+                    sorted_.placed[one.ref.name] = _placement(self._wanted[one.ref])
             elif one.wanted is None:
-                if one.now is not None and not _is_kept(one.ref):
+                if one.now is not None:
                     _PRUNE[one.ref.kind](sorted_, one.now)
             elif one.ref.kind is Kind.ACL_BINDING:
                 sorted_.acls.append(_binding(one.wanted))
@@ -144,7 +160,7 @@ class Apply(StagedChange):
             else:
                 _SORT[one.ref.kind](sorted_, one.wanted, one.differences)
         known = {one.ref for one in found.items}
-        return list(self._stages(sorted_)), [*rest, *self._unread(known, found.missing)]
+        return Composed(list(self._stages(sorted_)), list(self._unread(known, found.missing)), asked)
 
     def _moving(self, admin: Admin) -> set[Ref]:
         """The topics whose replicas are wanted somewhere, and are being moved: what is begun is waited for."""
@@ -179,10 +195,15 @@ class Apply(StagedChange):
 
     def _stages(self, found: _Sorted) -> Iterator[Stage]:
         how = self.how
-        for specs in _batches(found.topics):
-            yield steps.creation(TopicCreation(specs, may_exist=True, dry_run=how.dry))
-        for count, names in sorted(found.growth.items()):
-            yield steps.added_partitions(TopicAlter(names, [], count, named=False))
+        making = [
+            steps.creation(TopicCreation(specs, may_exist=True, dry_run=how.dry))
+            for specs in _batches(found.topics)
+        ]
+        making += [
+            steps.added_partitions(TopicAlter(names, [], count, named=False))
+            for count, names in sorted(found.growth.items())
+        ]
+        yield from making
         if found.placed:
             grown = {name: count for count, names in found.growth.items() for name in names}
             yield steps.placement(TopicPlacement(found.placed, grown, how.moving))
@@ -194,8 +215,7 @@ class Apply(StagedChange):
             yield steps.quotas(QuotaAlteration(entity, limits, _is_known), destroys=False)
         if found.keys:
             yield steps.configs(ConfigAlterOfEach(found.keys), destroys=False)
-        if found.offsets:
-            yield steps.offsets(self._offsets(found.offsets))
+        yield from self._of_groups(found, making)
         if found.exact_keys:
             yield steps.configs(ConfigAlterOfEach(found.exact_keys), destroys=True)
         for entity, limits in found.exact_limits.items():
@@ -213,10 +233,27 @@ class Apply(StagedChange):
         given = partial(self.how.passwords.of, self._wanted[Ref(Kind.USER, user)])
         return steps.credentials(UserSetting(user, mechanisms, given=given, typed=given))
 
-    def _offsets(self, saved: Sequence[SavedOffset]) -> OffsetsChange:
-        request = ImportRequest()
-        file = FileOffsets("", saved, import_targets(saved, request), request, "the offsets of the files")
-        return offset_import(file, self.how.where, partial_file=True, again=False, dry=self.how.dry)
+    def _of_groups(self, found: _Sorted, making: Sequence[Stage]) -> Iterator[Stage]:
+        """Groups with offsets in partitions that are created before have a stage of their own each."""
+        new = {spec.name for spec in found.topics}.union(*found.growth.values())
+        later = {saved.group for saved in found.offsets if saved.topic in new}
+        if at_once := [saved for saved in found.offsets if saved.group not in later]:
+            yield steps.offsets(self._offsets(at_once))
+        for group in dict.fromkeys(saved.group for saved in found.offsets if saved.group in later):
+            some = [saved for saved in found.offsets if saved.group == group]
+            yield steps.offsets(self._offsets(some, making, LaterOffsets))
+
+    def _offsets(
+        self,
+        saved: Sequence[SavedOffset],
+        making: Sequence[Stage] = (),
+        kind: type[OffsetImport] = OffsetImport,
+    ) -> OffsetsChange:
+        request = ImportRequest(in_range="correct the offset in the file; nothing was done to it")
+        targets, where = import_targets(saved, request), self.how.where
+        to_be = partial(partitions_to_be, making)
+        file = FileOffsets("", saved, targets, request, "the offsets of the files", to_be)
+        return offset_import(file, where, partial_file=True, again=False, dry=self.how.dry, kind=kind)
 
     # the account
 

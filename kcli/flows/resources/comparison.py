@@ -17,6 +17,10 @@ PRUNED = tuple(kind for kind in Kind if kind is not Kind.GROUP_OFFSETS)
 """The kinds that can be pruned. The offsets of a group say where its application goes on: they are never left over."""
 
 
+_EXIST = (Kind.TOPIC, Kind.ACL_BINDING)
+"""The kinds that exist by themselves. Others are nothing but what is set: a user its credentials, a quota its limits."""
+
+
 class Compared(NamedTuple):
     """A resource as it is and as files want it; None where it does not exist, or no file has it."""
 
@@ -27,8 +31,11 @@ class Compared(NamedTuple):
 
     @property
     def is_equal(self) -> bool:
-        """Whether there is nothing to be done."""
-        return self.now is not None and self.wanted is not None and not self.differences
+        """Whether there is nothing to be done: also where a document asks for nothing of what does not exist, as a quota
+        without limits.
+        """
+        exists = self.now is not None or self.ref.kind not in _EXIST
+        return self.wanted is not None and exists and not self.differences
 
 
 def compare(

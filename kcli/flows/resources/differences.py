@@ -19,6 +19,12 @@ from kcli.flows.resources.resource import Kind, Ref, Resource
 
 Path = tuple[str, ...]
 
+_NOT_COMPARED = {
+    Kind.QUOTA: ("entity",),
+    Kind.USER: ("password_file", "password_command", "password_env"),
+}
+"""What of a spec says for whom it is, or where a password is."""
+
 
 class Difference(NamedTuple):
     """``path`` in the spec, such as ``("config", "retention.ms")``. None is what is not set, or not to be; secrets are
@@ -48,7 +54,8 @@ def _all_of(now: Resource | None, wanted: Resource | None) -> Iterator[Differenc
                 yield Difference(path, value, None)
     elif wanted is not None:
         for path, value in _leaves(wanted.spec):
-            yield Difference(path, None, value)
+            if path[0] not in _NOT_COMPARED.get(wanted.ref.kind, ()):
+                yield Difference(path, None, value)
 
 
 def _leaves(value: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
@@ -132,7 +139,9 @@ def _user(now: Resource, wanted: Resource, exact: bool) -> Iterator[Difference]:
     for mechanism, settings in named.items():
         iterations = (settings or {}).get("iterations")
         found = has.get(mechanism, {}).get("iterations")
-        if mechanism not in has or iterations not in (None, found):
+        if mechanism not in has and iterations is None:
+            yield Difference(("mechanisms", mechanism), None, {})
+        elif mechanism not in has or iterations not in (None, found):
             yield Difference(("mechanisms", mechanism, "iterations"), found, iterations)
     if exact:
         for mechanism in has.keys() - named.keys():

@@ -7,7 +7,7 @@ of the stages are told as steps: parts of resources.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -28,6 +28,20 @@ class NotBegunError(KcliError):
     """A step that was not reached: the run ended before."""
 
     exit_code = ExitCode.PARTLY
+
+
+class NotPlannedError(KcliError):
+    """A resource that is to be changed, and that no stage has anything of."""
+
+    exit_code = ExitCode.REFUSED
+
+    def __init__(self, ref: Ref) -> None:
+        super().__init__(
+            f"no step of the plan is about {ref}",
+            why="it was to be changed, and there was nothing of it to change: it may have changed meanwhile; nothing was "
+            "done to it",
+            do="run it again for a new plan",
+        )
 
 
 class Step(NamedTuple):
@@ -56,7 +70,8 @@ SubItem = Item[Any, Any]
 class Stage:
     """``step`` and ``told`` say which step an item of the change is part of, and what is done. ``entries``: what it takes
     to make undone what is planned. ``destroys``: the plan shows it apart, after all others. ``scope``: the steps, where
-    they are known before; all of them are refused where nothing can be decided.
+    they are known before; all of them are refused where nothing can be decided. ``error``: that of an item. ``warns``:
+    whether the warnings of the change say more than these errors.
     """
 
     change: Change[Any, Any]
@@ -65,6 +80,8 @@ class Stage:
     entries: Callable[[Admin, Sequence[SubItem]], Iterable[Entry]]
     destroys: bool = False
     scope: Sequence[Step] = ()
+    error: Callable[[SubItem], KcliError | None] = lambda item: item.error
+    warns: bool = True
     plan: list[SubItem] = field(default_factory=list)
     refusal: KcliError | None = None
     acted: bool = False
@@ -117,8 +134,28 @@ _WORST_FIRST = (
 )
 
 
+class Composed(NamedTuple):
+    """``stages`` in their order, none of which has decided yet. ``rest``: the steps for which there is none. ``asked``:
+    the resources, each with how it ends where neither stages nor rest have a step of it; so each is in the account.
+    """
+
+    stages: list[Stage]
+    rest: list[StepItem]
+    asked: Mapping[Ref, StepItem]
+
+
+def as_wanted(ref: Ref) -> StepItem:
+    """The item of a resource of which nothing is to be done."""
+    return Item(Step(ref), Told(), Outcome.UNCHANGED)
+
+
+def not_planned(ref: Ref, act: str = "") -> StepItem:
+    """The item of a resource of which there should be a step. ``act``: what is done to it, where that is known."""
+    return Item(Step(ref), Told(act), Outcome.REFUSED, NotPlannedError(ref))
+
+
 class StagedChange(Change[Step, Told]):
-    """``compose`` returns the stages, and the items for which there is none. ``command`` is what its journal names."""
+    """``compose`` says what is done, and of which resources. ``command`` is what its journal names."""
 
     item_meaning = "A resource, or a part of it."
     columns = (
@@ -141,11 +178,12 @@ class StagedChange(Change[Step, Told]):
     def __init__(self) -> None:
         self.stages: list[Stage] = []
         self._rest: list[StepItem] = []
+        self._asked: Mapping[Ref, StepItem] = {}
         self._cluster = ""
         self._draft: Draft | None = None
 
-    def compose(self, admin: Admin) -> tuple[list[Stage], list[StepItem]]:
-        """The stages in their order, none of which has decided yet; and what ends without one."""
+    def compose(self, admin: Admin) -> Composed:
+        """What is to be done."""
         raise NotImplementedError
 
     # the plan
@@ -153,22 +191,25 @@ class StagedChange(Change[Step, Told]):
     def decide(self, admin: Admin) -> list[StepItem]:
         """All steps."""
         self._cluster = admin.cluster_id()
-        self.stages, self._rest = self.compose(admin)
+        self.stages, self._rest, self._asked = self.compose(admin)
         for stage in self.stages:
             stage.decide(admin)
         return self._items()
 
     def _items(self) -> list[StepItem]:
-        """The steps, each with the worst outcome of the items that it is made of."""
+        """The steps, each with the worst outcome of the items that it is made of; at least one of each resource."""
         found: dict[Step, StepItem] = {item.key: item for item in self._rest}
         for stage in self.stages:
             if stage.refusal is not None:
                 found |= {key: Item(key, Told(), Outcome.REFUSED, stage.refusal) for key in stage.scope}
             for item in stage.plan:
-                step = Item(stage.step(item), stage.told(item), item.outcome, item.error, item.note)
+                error = stage.error(item)
+                step = Item(stage.step(item), stage.told(item), item.outcome, error, item.note)
                 other = found.setdefault(step.key, step)
                 if _WORST_FIRST.index(step.outcome) < _WORST_FIRST.index(other.outcome):
                     found[step.key] = step
+        told = {step.ref for step in found}
+        found |= {item.key: item for ref, item in self._asked.items() if ref not in told}
         order = list(Kind)
         return sorted(found.values(), key=lambda item: order.index(item.key.ref.kind))
 
@@ -186,7 +227,7 @@ class StagedChange(Change[Step, Told]):
         return "\n".join(texts)
 
     def questions(self, plan: Sequence[StepItem]) -> list[Question]:
-        """One for all; then those for which a name has to be typed."""
+        """One for all, with the plan; then those for which a name has to be typed."""
         typed = [
             (stage, question)
             for stage in self.stages
@@ -197,25 +238,30 @@ class StagedChange(Change[Step, Told]):
         names = {question.name for _, question in typed}
         subject = names.pop() if len(names) == 1 else None
         first = Question(self.text(plan), f"{self._counts(plan)}?", subject=subject)
-        return [first, *(question for _, question in typed)]
+        return [first, *(question._replace(plan="") for _, question in typed)]
 
     def needs_name(self, stage: Stage) -> bool:  # noqa: ARG002
         """Whether the names of what the stage changes have to be typed."""
         return False
 
     def _counts(self, plan: Sequence[StepItem]) -> str:
-        """``Create 3, change 2 and delete 1 resource``."""
-        acts = {
-            act: len(
-                {item.key.ref for item in plan if item.outcome is Outcome.PLANNED and item.facts.act == act}
-            )
-            for act in (CREATE, CHANGE, DELETE)
-        }
-        parts = [f"{act} {count:,}" for act, count in acts.items() if count]
-        head = ", ".join(parts[:-1])
-        words = f"{head} and {parts[-1]}" if head else "".join(parts)
-        total = sum(acts.values())
-        return f"{words.capitalize()} {'resource' if total == 1 else 'resources'}"
+        """``Create 3 resources, change 2 and delete 1``."""
+        acts = list(self._acts(planned(plan)).values())
+        counts = {act: acts.count(act) for act in (CREATE, CHANGE, DELETE) if act in acts}
+        first, *others = (
+            f"{act} {f'{count:,}' if number else counted(count, 'resource')}"
+            for number, (act, count) in enumerate(counts.items())
+        )
+        head = ", ".join([first, *others[:-1]])
+        return (f"{head} and {others[-1]}" if others else head).capitalize()
+
+    def _acts(self, items: Sequence[StepItem]) -> dict[Ref, str]:
+        """What is done to each resource: one of which only some parts are new, or go, is changed."""
+        parts: dict[Ref, set[str]] = {}
+        for item in items:
+            parts.setdefault(item.key.ref, set()).add(item.facts.act)
+        acts = {ref: self._asked[ref].facts.act if ref in self._asked else "" for ref in parts}
+        return {ref: acts[ref] or (parts[ref].pop() if len(parts[ref]) == 1 else CHANGE) for ref in parts}
 
     def confirmed(self) -> None:
         """What the stages need besides."""
@@ -230,7 +276,7 @@ class StagedChange(Change[Step, Told]):
     def warnings(self, plan: Sequence[StepItem]) -> Iterator[str]:  # noqa: ARG002
         """Those of the stages."""
         for stage in self.stages:
-            if planned(stage.plan):
+            if stage.warns and planned(stage.plan):
                 yield from stage.change.warnings(stage.plan)
 
     # the act
@@ -305,11 +351,10 @@ class StagedChange(Change[Step, Told]):
     def summary(self, items: Sequence[StepItem]) -> Iterator[str]:
         """How many resources were created, changed and deleted."""
         words = {CREATE: "created", CHANGE: "changed", DELETE: "deleted"}
-        for kind in dict.fromkeys(item.key.ref.kind for item in items):
+        acts = self._acts(items)
+        for kind in dict.fromkeys(ref.kind for ref in acts):
             for act, word in words.items():
-                count = len(
-                    {item.key.ref for item in items if item.key.ref.kind is kind and item.facts.act == act}
-                )
+                count = sum(ref.kind is kind and one == act for ref, one in acts.items())
                 if count:
                     yield f"{word} {counted(count, _NOUNS[kind])}, read back"
 

@@ -13,19 +13,25 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigKind
 from kcli.core.admin.quotas import QuotaEntity
 from kcli.core.admin.users import mechanism_name
+from kcli.core.errors import KcliError
 from kcli.flows.configs.alter import ConfigAlter, key_entry
 from kcli.flows.configs.key_changes import HIDDEN
 from kcli.flows.configs.resources import shown_name
 from kcli.flows.journal import (
+    AclEntry,
+    ConfigKeyEntry,
     CreatedAclEntry,
     CreatedTopicEntry,
     CreatedUserEntry,
     Draft,
     Entry,
+    OffsetEntry,
     PartitionsEntry,
     QuotaEntry,
+    ReplicasEntry,
     RewindEntry,
     SecretKeyEntry,
+    TopicEntry,
     UserEntry,
 )
 from kcli.flows.quotas.alter import QuotaAlteration
@@ -36,6 +42,7 @@ from kcli.flows.resources.names import acl_ref, acl_spec, quota_ref
 from kcli.flows.resources.resource import Kind, Ref
 from kcli.flows.resources.stages import CHANGE, CREATE, DELETE, Stage, Step, Told
 from kcli.flows.rewind.change import OffsetsChange
+from kcli.flows.rewind.remarks import LeftOutError
 from kcli.flows.topics.create import TopicCreation
 from kcli.flows.users.credentials import CredentialChange
 
@@ -95,6 +102,22 @@ def offset_step(item: SubItem) -> Step:
         else key.topic
     )
     return Step(Ref(Kind.GROUP_OFFSETS, key.group), part and f"offsets.{part}")
+
+
+def entry_ref(entry: Entry) -> Ref:
+    """The resource of which an entry in the journal of an apply is."""
+    if isinstance(entry, AclEntry):
+        return acl_step_of(entry.binding)
+    if isinstance(entry, ConfigKeyEntry):
+        return Ref(CONFIGURED[entry.resource.kind], shown_name(entry.resource))
+    if isinstance(entry, QuotaEntry):
+        return quota_ref(dict(entry.entity))
+    if isinstance(entry, UserEntry | CreatedUserEntry):
+        return Ref(Kind.USER, entry.user)
+    if isinstance(entry, OffsetEntry | RewindEntry):
+        return Ref(Kind.GROUP_OFFSETS, entry.group)
+    assert isinstance(entry, TopicEntry | CreatedTopicEntry | PartitionsEntry | ReplicasEntry), entry
+    return Ref(Kind.TOPIC, entry.topic)
 
 
 def creation(change: TopicCreation) -> Stage:
@@ -241,7 +264,12 @@ def offsets(change: OffsetsChange) -> Stage:
         plans = {item.key.group: item.facts.plan for item in todo if item.facts.plan is not None}
         return (RewindEntry(group, plan.id) for group, plan in plans.items())
 
-    return Stage(change, offset_step, told, entries)
+    def error(item: SubItem) -> KcliError | None:
+        """That of the partition itself, whatever becomes of the others."""
+        one = item.facts.item
+        return one.refusal if isinstance(item.error, LeftOutError) and one is not None else item.error
+
+    return Stage(change, offset_step, told, entries, error=error, warns=False)
 
 
 def _offset(commit: Any) -> str | None:

@@ -46,7 +46,18 @@ from kcli.flows.reassign.change import Moving
 from kcli.flows.reassign.restore import ReplicaRestore
 from kcli.flows.resources import steps
 from kcli.flows.resources.resource import Kind, Ref
-from kcli.flows.resources.stages import CHANGE, CREATE, DELETE, Stage, StagedChange, Step, StepItem, Told
+from kcli.flows.resources.stages import (
+    CHANGE,
+    CREATE,
+    DELETE,
+    Composed,
+    Stage,
+    StagedChange,
+    Step,
+    StepItem,
+    Told,
+    not_planned,
+)
 from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.text import Where
 from kcli.flows.topics.delete import TopicDeletion
@@ -87,14 +98,15 @@ class ApplyUndo(StagedChange):
         super().__init__()
         self.made, self._moving, self._where, self._dry = journal, moving, where, dry
 
-    def compose(self, admin: Admin) -> tuple[list[Stage], list[StepItem]]:
+    def compose(self, admin: Admin) -> Composed:
         """What was removed comes back first; what was created is deleted last."""
         self.made.check_cluster(admin.cluster_id())
         topics = self._created_topics(admin)
         credentials = self._created_credentials(admin)
         rewinds = self._rewinds(admin)
         rest = [*topics.rest, *credentials.rest, *rewinds.rest, *self._kept(admin)]
-        return list(self._stages(topics.todo, credentials.todo, rewinds.todo)), rest
+        asked = {ref: not_planned(ref) for ref in map(steps.entry_ref, self.made.entries)}
+        return Composed(list(self._stages(topics.todo, credentials.todo, rewinds.todo)), rest, asked)
 
     def _stages(
         self,
@@ -187,7 +199,12 @@ class ApplyUndo(StagedChange):
                 yield Item(step, Told(), Outcome.UNCHANGED, note=_NOT_THERE)
             else:
                 told = Told(CHANGE, str(entry.after), str(entry.before))
-                yield Item(step, told, Outcome.REFUSED, _not_undone(step, "Kafka cannot remove partitions"))
+                error = _not_undone(
+                    step,
+                    "Kafka cannot remove partitions",
+                    "for fewer, create another topic and copy the records to it",
+                )
+                yield Item(step, told, Outcome.REFUSED, error)
         for user in self._of(UserEntry):
             step = Step(Ref(Kind.USER, user.user), user.mechanism)
             error = _not_undone(
@@ -217,7 +234,5 @@ def _another(name: str) -> NotUndoneError:
     )
 
 
-def _not_undone(
-    step: Step, why: str, do: str = "nothing is left that this journal could undo"
-) -> NotUndoneError:
+def _not_undone(step: Step, why: str, do: str) -> NotUndoneError:
     return NotUndoneError(f"{step} cannot be undone", why=why, do=do)

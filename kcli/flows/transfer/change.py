@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from shlex import join
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kcli.core.admin.admin import Admin
@@ -16,7 +17,7 @@ from kcli.core.admin.topics import TopicInfo
 from kcli.core.clock import wall_ms
 from kcli.core.cluster.metadata import ELECTION_PATIENCE, no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
-from kcli.core.errors import ConfigError, KcliError
+from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.description import SHARE
 from kcli.flows.groups.offsets import list_offsets
@@ -60,15 +61,18 @@ def survey_import(
     to: str,
     now_ms: int,
     spans: Spans,
+    to_be: Mapping[str, int] = MappingProxyType({}),
 ) -> RewindPlan:
-    """The plan of the groups that can be read, with the errors of the others. ``to`` describes the import in words."""
+    """The plan of the groups that can be read, with the errors of the others. ``to`` describes the import in words.
+    ``to_be``: see ``FileOffsets``.
+    """
     types = dict.fromkeys((target.group for target in targets), "classic")
     types |= {target.group: SHARE for target in targets if target.saved.group_type == SHARE}
     names = list(types)
     groups, commits, failures = committed_groups(admin, names, may_be_absent=types)
     targets = [target for target in targets if target.group in commits]
     topics, missing = described_topics(admin, {target.tp.topic for target in targets})
-    logs = _logs(admin, {target.tp for target in targets}, topics, missing)
+    logs = _logs(admin, {target.tp for target in targets}, topics, missing, to_be)
     readable = [target for target in targets if isinstance(logs[target.tp], Log)]
     state = ClusterState(
         cluster,
@@ -105,19 +109,24 @@ def _acknowledged(
     }
 
 
+_EMPTY = Log(OffsetInfo(0, -1), OffsetInfo(0, -1))
+
+
 def _logs(
     admin: Admin,
     partitions: Collection[TopicPartition],
     topics: Mapping[str, TopicInfo],
     missing: Mapping[str, KcliError],
+    to_be: Mapping[str, int],
 ) -> dict[TopicPartition, Log | KcliError]:
     found: dict[TopicPartition, Log | KcliError] = {}
     for tp in partitions:
         info = topics.get(tp.topic)
-        if info is None:
+        if info is None and not (tp.topic in to_be and isinstance(missing[tp.topic], NotFoundError)):
             found[tp] = missing[tp.topic]
-        elif tp.partition not in {part.partition for part in info.partitions}:
-            found[tp] = no_partition(tp, len(info.partitions))
+        elif info is None or tp.partition not in {part.partition for part in info.partitions}:
+            count = max(to_be.get(tp.topic, 0), 0 if info is None else len(info.partitions))
+            found[tp] = no_partition(tp, count) if tp.partition >= count else _EMPTY
     existing = [tp for tp in partitions if tp not in found]
     starts = list_offsets(admin, existing, EARLIEST)
     ends = list_offsets(admin, existing, LATEST)
@@ -163,13 +172,16 @@ class OffsetImport(OffsetsChange):
 
 
 class FileOffsets(NamedTuple):
-    """What is imported of a file. ``words`` describe it."""
+    """What is imported of a file. ``words`` describe it. ``to_be``: how many partitions topics will have that do not have
+    them yet: those are created before the act.
+    """
 
     path: str
     offsets: Sequence[SavedOffset]
     targets: Sequence[ImportTarget]
     request: ImportRequest
     words: str
+    to_be: Callable[[], Mapping[str, int]] = dict
 
 
 def read_import(
@@ -202,15 +214,22 @@ def read_import(
 
 
 def offset_import(
-    file: FileOffsets, where: Where, *, partial_file: bool, again: bool, dry: bool
+    file: FileOffsets,
+    where: Where,
+    *,
+    partial_file: bool,
+    again: bool,
+    dry: bool,
+    kind: type[OffsetImport] = OffsetImport,
 ) -> OffsetImport:
     """``partial_file``: not all of it is imported."""
-    return OffsetImport(partial(_planned, file, not partial_file), where, again=again, dry=dry)
+    return kind(partial(_planned, file, not partial_file), where, again=again, dry=dry)
 
 
 def _planned(file: FileOffsets, whole: bool, admin: Admin) -> RewindPlan:
     spans = partial(time_spans, admin)
-    plan = survey_import(admin, admin.cluster_id(), file.targets, file.request, file.words, wall_ms(), spans)
+    cluster, now, to_be = admin.cluster_id(), wall_ms(), file.to_be()
+    plan = survey_import(admin, cluster, file.targets, file.request, file.words, now, spans, to_be)
     live = whole and file.path != STDIN and admin.lacks("hold_group") is None
     return advise_stopping(plan, lambda one: _live_command(file, one) if live else "")
 

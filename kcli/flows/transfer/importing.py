@@ -27,7 +27,7 @@ class ImportRequest:
     """``group`` replaces the group in the file; ``topics`` maps topic names in the file to names here; ``wanted`` selects
     partitions of the file, by their names there. ``by_time``: the first record that is not older than the first unread
     record was. ``clamp`` moves offsets outside of the log to its nearer end, ``force`` uses offsets of another cluster
-    or topic unchanged.
+    or topic unchanged. ``in_range``: what can be done about an offset outside of the log; ``{}`` is its nearer end.
     """
 
     group: str | None = None
@@ -36,6 +36,7 @@ class ImportRequest:
     by_time: bool = False
     clamp: bool = False
     force: bool = False
+    in_range: str = "--clamp uses the {}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +204,7 @@ def _by_offset(
         raise ImportRefusedError(
             f"{target.tp}: offset {saved.offset} is out of range",
             why=f"the log goes from {start.offset} to {end.offset}",
-            do=f"--clamp uses the {name}",
+            do=request.in_range.format(name),
         )
     return edge.offset, edge.leader_epoch, "; ".join([*notes, f"clamped to {name}"])
 

@@ -11,6 +11,7 @@ from kcli.core.protocol.messages.add_raft_voter import AddRaftVoterRequest
 from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
+from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
@@ -286,7 +287,7 @@ def test_its_remedies_are_commands(quorum: Quorum) -> None:
 def test_controllers_are_asked_where_they_were_named(quorum: Quorum) -> None:
     """They have no Metadata; DescribeCluster says which of them is active, and that one is asked (KIP-919)."""
     cluster = quorum.cluster
-    cluster.hide(MetadataRequest)
+    cluster.hide(MetadataRequest, ProduceRequest)
     found = quorum.document("describe")
     assert [row["node"] for row in found["items"]] == [1, 2, 3, 4]
     asked = cluster.seen(DescribeClusterRequest)
@@ -301,7 +302,7 @@ def test_controllers_are_asked_where_they_were_named(quorum: Quorum) -> None:
 
 
 def test_a_broker_among_the_controllers_is_the_reason(quorum: Quorum) -> None:
-    quorum.cluster.hide(MetadataRequest)
+    quorum.cluster.hide(MetadataRequest, ProduceRequest)
     quorum.cluster.fail(DescribeClusterRequest, Code.MISMATCHED_ENDPOINT_TYPE, times=FOREVER)
     assert (
         "asking a controller for the others: MISMATCHED_ENDPOINT_TYPE"
@@ -310,6 +311,6 @@ def test_a_broker_among_the_controllers_is_the_reason(quorum: Quorum) -> None:
 
 
 def test_controllers_before_3_7_do_not_list_themselves(quorum: Quorum) -> None:
-    quorum.cluster.hide(MetadataRequest)
+    quorum.cluster.hide(MetadataRequest, ProduceRequest)
     quorum.cluster.cap_versions({DescribeClusterRequest: 0})
     assert "version 1 is needed" in quorum("describe", 7).err

@@ -420,11 +420,13 @@ def test_a_flush_waits_for_what_was_sent_before_it_alone() -> None:
         FakeCluster(1, topics={"t": 1}) as cluster,
         quick(cluster, linger_ms=60_000, batch_size=100_000) as producer,
     ):
+        send(producer, "t", 0, b"the partitions are known from here on")
+        assert producer.flush(PATIENCE)
         held = cluster.hold(ProduceRequest, "request")
         first = send(producer, "t", 0, b"first")[0]
         flushing = threading.Thread(target=producer.flush, args=(PATIENCE,))
         flushing.start()
-        cluster.wait_until(lambda: len(cluster.seen(ProduceRequest)) == 1, PATIENCE)
+        cluster.wait_until(lambda: len(cluster.seen(ProduceRequest)) == 2, PATIENCE)
         second = send(producer, "t", 0, b"second")[0]
         held.release()
         flushing.join(PATIENCE)

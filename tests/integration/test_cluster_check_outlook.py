@@ -420,6 +420,7 @@ def is_away(found: object) -> bool:
     return isinstance(found, KcliError) and not isinstance(found, NotFoundError)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_what_is_foreseen_comes_true(kafka3: Kafka) -> None:
     """Two brokers stop, one after the other; the coordinators are as they are."""

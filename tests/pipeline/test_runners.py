@@ -84,9 +84,11 @@ def test_processes_end_when_their_parent_is_killed(tmp_path: Path) -> None:
         "on_progress=print, stop=Stop())\n"
     )
     with subprocess.Popen([sys.executable, "-c", program]) as parent:
-        while len(list(tmp_path.iterdir())) < 2:
-            time.sleep(0.02)
-        pids = [int(path.read_text()) for path in tmp_path.iterdir()]
-        parent.send_signal(signal.SIGKILL)
-    _, alive = psutil.wait_procs([psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)], timeout=10)
+        try:
+            while len(pids := [text for path in tmp_path.iterdir() if (text := path.read_text())]) < 2:
+                time.sleep(0.02)
+        finally:
+            parent.send_signal(signal.SIGKILL)
+    running = [psutil.Process(pid) for pid in map(int, pids) if psutil.pid_exists(pid)]
+    _, alive = psutil.wait_procs(running, timeout=60)
     assert not alive

@@ -15,7 +15,7 @@ Tested in ``tests/unit/core/producer/test_accumulator.py``.
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
 from kcli.core.errors import ClosedError, KcliError
@@ -86,15 +86,12 @@ class Accumulator:
         batches = [batch for batch in list(self._incomplete) if not batch.delivery.reported]
         return sum(batch.count for batch in batches) + sum(one.count for one in self._parked.snapshot())
 
-    def parked(self) -> list[Parked]:
-        """The records that wait for the partitions of their topics."""
+    def incomplete(self, before: float, topics: Collection[str]) -> list[ProducerBatch]:
+        """The batches that are neither confirmed nor failed, and were begun by ``before`` or are of ``topics``."""
         with self._lock:
-            return self._parked.snapshot()
-
-    def incomplete(self) -> list[ProducerBatch]:
-        """The batches that are neither confirmed nor failed."""
-        with self._lock:
-            return list(self._incomplete)
+            return [
+                batch for batch in self._incomplete if batch.created <= before or batch.tp.topic in topics
+            ]
 
     def append(self, tp: TopicPartition, fill: Fill) -> int:
         """Lets ``fill`` put records into the partition's open batch, or a new one; returns how many it put."""
@@ -173,11 +170,14 @@ class Accumulator:
             self._parked.append(topic, parked)
             self.memory.used += parked.size
 
-    def flush(self) -> None:
-        """Sends everything appended so far without lingering."""
+    def flush(self) -> tuple[float, dict[str, list[Parked]]]:
+        """Sends everything appended so far without lingering. Returns when this was, and by topic what waits for its
+        partitions: these batches are begun later.
+        """
         with self._lock:
-            self._flush_before = self._now()
-            self._flush_parked.update(self._parked.queues)  # their batches do not exist yet
+            self._flush_before = now = self._now()
+            self._flush_parked.update(self._parked.queues)
+            return now, {topic: list(queue) for topic, queue in self._parked.queues.items()}
 
     def close(self, error: KcliError) -> None:
         """Rejects further records; waiting callers get ``error``."""

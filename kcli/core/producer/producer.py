@@ -439,9 +439,10 @@ class Producer:
 
     def flush(self, timeout: float | None = None) -> bool:
         """Waits until everything sent so far is confirmed or has failed; False after ``timeout`` seconds."""
-        self.push()
+        before, waits = self._accumulator.flush()
+        self._cluster.loop.wakeup()
         deadline = None if timeout is None else clock.monotonic() + timeout
-        parked = self._accumulator.parked()
+        parked = [one for queue in waits.values() for one in queue]
 
         def all_placed() -> bool:  # it is called for each: the last of a topic is placed last
             while parked and parked[-1].over:
@@ -450,7 +451,7 @@ class Producer:
 
         if not self._thread.wait(all_placed, timeout):
             return False
-        waiting = [batch.delivery for batch in self._accumulator.incomplete()]
+        waiting = [batch.delivery for batch in self._accumulator.incomplete(before, waits)]
 
         def all_reported() -> bool:
             while waiting and waiting[-1].all_reported:

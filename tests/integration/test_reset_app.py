@@ -102,6 +102,15 @@ class App:
         lags = [row["lag_records"] for row in rows if row["topic"] == self.source]
         return None if len(lags) < PARTITIONS or None in lags else sum(lags)
 
+    def exported(self, *words: str) -> str:
+        """The commits of its group, when those on deleted topics are forgotten: the coordinator is told of a deletion."""
+
+        def done() -> Done:
+            return kcli_process("groups", "export", self.name, *words, bootstrap=self.kafka.bootstrap)
+
+        wait_until(lambda: done().code == 0)
+        return done().out
+
     def _emptied(self) -> None:
         """Streams leaves its group only at the end of its session, unless it is removed."""
         run(self.kafka, "groups", "remove-members", self.name, "--yes", "-q")
@@ -135,10 +144,7 @@ def test_an_application_that_was_reset_counts_as_a_new_one_does(
         (app.repartition, None): (None, "done", "delete_topic"),
     }
     assert app.internal() == set()
-    offsets = [
-        json.loads(line)
-        for line in run(kafka, "groups", "export", app.name, "--format", "ndjson").out.splitlines()
-    ]
+    offsets = [json.loads(line) for line in app.exported("--format", "ndjson").splitlines()]
     assert {(row["topic"], row["partition"], row["offset"], row["metadata"]) for row in offsets} == {
         (app.source, 0, 0, ""),
         (app.source, 1, 0, ""),
@@ -265,11 +271,11 @@ def test_topics_of_an_application_whose_name_begins_alike_stay(kafka: Kafka, tmp
 def test_the_offsets_can_be_restored(kafka: Kafka, tmp_path: Path) -> None:
     app = App(kafka, "streams", tmp_path)
     assert app.counts() == EXPECTED
-    before = run(kafka, "groups", "export", app.name).out
+    before = app.exported()
     done = run(kafka, "groups", "reset-app", app.name, "--yes", "-o", "json")
     (undo,) = {row["undo"] for row in done.items if row["partition"] is not None}
     run(kafka, "groups", "rewind", app.name, f"--undo={undo}", "--yes")
-    after = set(run(kafka, "groups", "export", app.name).out.splitlines())
+    after = set(app.exported().splitlines())
     assert {line for line in before.splitlines() if line.startswith(f"{app.source},")} == after
 
 

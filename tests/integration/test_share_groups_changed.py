@@ -12,6 +12,7 @@ from tests.integration.test_share_and_streams_groups import (
     produce,
     rows_of,
     share_member,
+    wait_until,
 )
 from tests.kafka import Kafka
 from tests.run import Done, kcli_process
@@ -165,6 +166,7 @@ def test_what_is_deleted_is_restored(world: World) -> None:
     assert group not in world.script("--list").split()
     world.undo()
     assert group in world.script("--list").split()
+    wait_until(lambda: len(rows_of(world.script("--describe", "--group", group))) == 3)
     found = {
         (row["TOPIC"], row["PARTITION"]): row["START-OFFSET"]
         for row in rows_of(world.script("--describe", "--group", group))

@@ -9,7 +9,7 @@ answer and take commits, which transactional ids have a coordinator, and whether
 import json
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -33,6 +33,10 @@ SEED = 38
 PATIENCE = 120.0
 SLOW = {"replica.fetch.max.bytes": "65536", "replica.fetch.response.max.bytes": "65536"}
 """With a throttle of a byte a second a follower gets as much at once, and then nothing for ten seconds."""
+WAITS = 12
+"""Seconds for which a record waits for followers before it is asked again."""
+CALM = 3.0
+"""Seconds without a change of any partition, before a situation is judged."""
 RESIGNED = 8.0
 """Seconds: a leader of the controllers that no majority follows has resigned."""
 LAG_BYTES = 3_000_000
@@ -50,6 +54,33 @@ class Fate(NamedTuple):
     deaf: frozenset[str]
     lost_ids: frozenset[str]
     elects: bool
+
+
+class Drift(NamedTuple):
+    """Replicas that came into the ISR, or left it, by themselves: not because a broker was stopped."""
+
+    joined: frozenset[int]
+    left: frozenset[int]
+
+
+def drift(before: PartitionView, down: Collection[int], *later: PartitionView) -> Drift:
+    """``before``: just before the last of ``down`` was stopped; ``later``: since then. Without a leader nothing moves;
+    without a controller what is gone stays in the ISR.
+    """
+    led = [part for part in later if part.leader >= 0]
+    ghosts = all(down_in_sync(part, down) for part in led)
+    kept = (
+        set(before.isr) if ghosts else set(before.isr).difference(down) or {part.leader for part in led[:1]}
+    )
+    seen = [set(part.isr) for part in led]
+    return Drift(
+        frozenset(set[int]().union(*seen) - kept), frozenset(kept - kept.intersection(*seen) if seen else ())
+    )
+
+
+def down_in_sync(part: PartitionView, down: Collection[int]) -> bool:
+    """Whether there is no controller that takes what is gone out of the ISR."""
+    return bool(set(part.isr).intersection(down))
 
 
 def until(holds: Callable[[], bool], what: str) -> None:
@@ -70,6 +101,7 @@ class Drill:
         self.topics: list[str] = []
         self.made = 0
         self.led = True
+        self.moved = 0
         self.wrong: list[str] = []
         self.story: list[str] = []
 
@@ -289,11 +321,16 @@ class Drill:
             keeps,
         )
 
-    def seen(self) -> Fate:
-        """What clients get from the brokers that are left; each of them waits for what is not there."""
-        with self.admin() as admin:
-            every = list(self.parts(admin))
-        mine = [tp for tp in every if tp.topic in self.topics]
+    def seen(self, parts: Mapping[TopicPartition, PartitionView]) -> tuple[Fate, frozenset[TopicPartition]]:
+        """What clients get from the brokers that are left; each of them waits for what is not there. Which partitions
+        neither confirm a record nor refuse it.
+        """
+        every, mine = (
+            list(parts),
+            [tp for tp, part in parts.items() if tp.topic in self.topics and part.leader >= 0],
+        )
+        stuck = any(down_in_sync(parts[tp], self.down) for tp in mine)
+        patience = 2.0 * WAITS if stuck else PATIENCE
 
         def ends(admin: Admin) -> Iterator[object]:
             # The first offset: a new leader below min.insync.replicas cannot tell its end, and is there all the same.
@@ -311,15 +348,17 @@ class Drill:
             return (name for name, rows in stored.items() if any(rows.values()))
 
         def ask(reader: Callable[[Admin], Iterator[object]]) -> frozenset[Any]:
-            with self.admin(8.0) as admin:
+            with self.admin(12.0) as admin:
                 return frozenset(reader(admin))
 
         with ThreadPoolExecutor() as pool:
-            taken = pool.submit(self.accepting, mine)
+            # At once, before a follower that lags joins the ISR, or leaves it.
+            answers = pool.submit(self.produced, mine, patience)
             elects = pool.submit(self.elects)
             offline, alone, gone, mute = pool.map(ask, (ends, orphans, lost, deaf))
-            refusing = frozenset(mine) - offline - taken.result()
-        return Fate(offline, refusing, alone, mute - alone, gone, elects.result())
+        refused, waiting = answers.result()
+        fate = Fate(offline, refused - offline, alone, mute - alone, gone, elects.result())
+        return fate, waiting - offline
 
     def elects(self) -> bool:
         """Whether there is a leader of the controllers, when one that has lost its followers would have noticed."""
@@ -331,24 +370,35 @@ class Drill:
             except KcliError:
                 return False
 
-    def accepting(self, partitions: Sequence[TopicPartition]) -> set[TopicPartition]:
-        """Those that confirm a record with acks=all."""
-        # A follower in sync may have megabytes left to fetch: the record waits for these, and is not refused.
-        settings = {"acks": "all", "message.timeout.ms": 16_000, "request.timeout.ms": 12_000}
+    def produced(
+        self, partitions: Sequence[TopicPartition], patience: float
+    ) -> tuple[frozenset[TopicPartition], frozenset[TopicPartition]]:
+        """A record with acks=all to each: those whose leader refuses it, and those that did not answer in time.
+
+        The leader judges by the ISR that it has when the record comes: NOT_ENOUGH_REPLICAS is its word for too few
+        replicas. It says NOT_ENOUGH_REPLICAS_AFTER_APPEND where these left the ISR while the record waited for them.
+        """
+        settings = {"acks": "all", "retries": 0, "message.timeout.ms": WAITS * 1000}
         producer = confluent_kafka.Producer({"bootstrap.servers": self.up, **settings})
-        good: set[TopicPartition] = set()
+        refused, waiting = set[TopicPartition](), set(partitions)
 
-        def keep(error: object, message: confluent_kafka.Message) -> None:
+        def keep(error: confluent_kafka.KafkaError | None, message: confluent_kafka.Message) -> None:
+            tp = TopicPartition(str(message.topic()), int(message.partition() or 0))
             if error is None:
-                good.add(TopicPartition(str(message.topic()), int(message.partition() or 0)))
+                waiting.discard(tp)
+            elif error.code() == confluent_kafka.KafkaError.NOT_ENOUGH_REPLICAS:
+                waiting.discard(tp)
+                refused.add(tp)
 
-        for tp in partitions:
-            producer.produce(tp.topic, b"x", partition=tp.partition, on_delivery=keep)
-        assert producer.flush(30) == 0
-        return good
+        end = time.monotonic() + patience
+        while waiting and time.monotonic() < end:
+            for tp in waiting:
+                producer.produce(tp.topic, b"x", partition=tp.partition, on_delivery=keep)
+            assert producer.flush(PATIENCE) == 0
+        return frozenset(refused), frozenset(waiting)
 
     def run(self, times: int) -> list[Fate]:
-        """As many situations; what was seen in each."""
+        """Situations until as many stops could be judged; what was seen in each."""
         self.prepare()
         with self.admin() as admin:
             found = self.described(admin, COORDINATORS)
@@ -359,34 +409,89 @@ class Drill:
             self.situation()
             while len(fates) < times and len(self.nodes.keys() - self.down) > 1:
                 self.story = [f"situation {len(fates)}", *self.story[-2:]]
-                fates.append(self.stop_one())
+                fates += self.stop_one()
+                assert self.moved <= times, "the situations do not keep still"
             self.mend()
         self.throttle(None)
+        print(
+            f"{times + self.moved} stops, {self.moved} moved, {len(self.wrong)} of {times} differ", flush=True
+        )
         assert not self.wrong, f"{len(self.wrong)} of {times}:\n" + "\n\n".join(self.wrong)
         return fates
 
-    def stop_one(self) -> Fate:
-        """Another broker stops; what was seen."""
+    def still(self) -> dict[TopicPartition, PartitionView]:
+        """The partitions, when they have not changed for a while."""
+        since, before = 0.0, dict[TopicPartition, PartitionView]()
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            with self.admin() as admin:
+                now = self.parts(admin)
+            if now != before:
+                since, before = time.monotonic(), now
+            elif time.monotonic() - since >= CALM:
+                break
+            time.sleep(0.3)
+        return before
+
+    def predicted(self, number: int) -> tuple[Fate, dict[TopicPartition, PartitionView]]:
+        """What is foreseen, from partitions that still are so when it has been said."""
+        for _ in range(20):
+            before = self.still()
+            foreseen = self.foreseen(number)
+            with self.admin() as admin:
+                if self.parts(admin) == before:
+                    return foreseen, before
+            self.story.append("moved while it was foreseen")
+        raise AssertionError("the partitions do not keep still")
+
+    def stop_one(self) -> list[Fate]:
+        """Another broker stops; what was seen, or nothing where the replicas in sync changed by themselves meanwhile."""
         self.settled()
         number = self.random.choice(sorted(self.nodes.keys() - self.down))
-        foreseen = self.foreseen(number)
-        with self.admin() as admin:
-            before = self.parts(admin)
+        foreseen, before = self.predicted(number)
         self.story.append(f"{number} stops")
         self.nodes[number].stop(grace=PATIENCE if self.led else 10.0)  # without a controller it never ends
         self.down.add(number)
         if foreseen.elects:
             self.settled()
-        seen = self.seen()
-        print(*self.story, *map(len, seen[:5]), seen.elects, seen == foreseen, sep="; ", flush=True)
-        if seen != foreseen:
-            with self.admin() as admin:
-                after = self.parts(admin)
-            odd = (seen.offline ^ foreseen.offline) | (seen.refusing ^ foreseen.refusing)
-            details = [f"{tp}: {before.get(tp)} → {after.get(tp)}" for tp in sorted(odd)]
+        with self.admin() as admin:
+            after = self.parts(admin)
+        seen, waiting = self.seen(after)
+        with self.admin() as admin:
+            later = self.parts(admin)
+        stuck = {tp for tp in waiting if down_in_sync(later[tp], self.down)}
+        seen = seen._replace(refusing=seen.refusing | stuck)
+        drifts = {tp: drift(before[tp], self.down, after[tp], later[tp]) for tp in before}
+        moved = {tp for tp, one in drifts.items() if any(one)}
+        home = moved & {tp for tp in before if tp.topic in COORDINATORS}
+        judged, expected = (
+            fate._replace(offline=fate.offline - moved, refusing=fate.refusing - moved)
+            for fate in (seen, foreseen)
+        )
+        equal = judged == expected or bool(home)
+        print(
+            *self.story,
+            *map(len, seen[:5]),
+            seen.elects,
+            "equal" if equal else "DIFFERS",
+            f"{len(moved)} moved",
+            sep="; ",
+            flush=True,
+        )
+        for tp in sorted(moved | waiting):
+            print(
+                f"  {tp}: {before[tp]} → {after[tp]} → {later[tp]}",
+                drifts[tp],
+                "waits" if tp in waiting else "",
+                flush=True,
+            )
+        if not equal:
+            odd = (judged.offline ^ expected.offline) | (judged.refusing ^ expected.refusing)
+            details = [f"{tp}: {before.get(tp)} → {after.get(tp)} → {later.get(tp)}" for tp in sorted(odd)]
             self.wrong.append("\n".join([*self.story, f"foreseen {foreseen}", f"seen     {seen}", *details]))
             print(self.wrong[-1], flush=True)
-        return seen
+        self.moved += bool(moved)
+        return [] if moved else [seen]
 
     def mend(self) -> None:
         """All nodes run; the slow topics lag on those that were away."""

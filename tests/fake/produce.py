@@ -111,7 +111,7 @@ def _append(
     if place.leader != ctx.node:
         raise RefusedError(Code.NOT_LEADER_OR_FOLLOWER)
     _verify_transaction(ctx, request, batch, TopicPartition(topic.name, data.index), place)
-    if request.acks == _ALL and len(place.isr) < topics.min_insync(topic):
+    if request.acks == _ALL and len(place.isr) < min(topics.min_insync(topic), len(place.replicas)):
         raise RefusedError(Code.NOT_ENOUGH_REPLICAS)
     check_batch(batch, topics.max_message_bytes(topic))
     if ctx.state.settings.deep_check:

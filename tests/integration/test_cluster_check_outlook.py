@@ -56,6 +56,13 @@ class Fate(NamedTuple):
     elects: bool
 
 
+class Answer(NamedTuple):
+    """To a record with acks=all, and how the partition was just after it."""
+
+    is_refused: bool
+    view: PartitionView
+
+
 class Drift(NamedTuple):
     """Replicas that came into the ISR, or left it, by themselves: not because a broker was stopped."""
 
@@ -321,10 +328,10 @@ class Drill:
             keeps,
         )
 
-    def seen(self, parts: Mapping[TopicPartition, PartitionView]) -> tuple[Fate, frozenset[TopicPartition]]:
-        """What clients get from the brokers that are left; each of them waits for what is not there. Which partitions
-        neither confirm a record nor refuse it.
-        """
+    def seen(
+        self, parts: Mapping[TopicPartition, PartitionView]
+    ) -> tuple[Fate, dict[TopicPartition, Answer]]:
+        """What clients get from the brokers that are left; each of them waits for what is not there."""
         every, mine = (
             list(parts),
             [tp for tp, part in parts.items() if tp.topic in self.topics and part.leader >= 0],
@@ -356,9 +363,10 @@ class Drill:
             answers = pool.submit(self.produced, mine, patience)
             elects = pool.submit(self.elects)
             offline, alone, gone, mute = pool.map(ask, (ends, orphans, lost, deaf))
-        refused, waiting = answers.result()
+        found = answers.result()
+        refused = frozenset(tp for tp, one in found.items() if one.is_refused)
         fate = Fate(offline, refused - offline, alone, mute - alone, gone, elects.result())
-        return fate, waiting - offline
+        return fate, found
 
     def elects(self) -> bool:
         """Whether there is a leader of the controllers, when one that has lost its followers would have noticed."""
@@ -371,31 +379,33 @@ class Drill:
                 return False
 
     def produced(
-        self, partitions: Sequence[TopicPartition], patience: float
-    ) -> tuple[frozenset[TopicPartition], frozenset[TopicPartition]]:
-        """A record with acks=all to each: those whose leader refuses it, and those that did not answer in time.
+        self, partitions: Collection[TopicPartition], patience: float
+    ) -> dict[TopicPartition, Answer]:
+        """A record with acks=all to each: what was answered in time.
 
         The leader judges by the ISR that it has when the record comes: NOT_ENOUGH_REPLICAS is its word for too few
-        replicas. It says NOT_ENOUGH_REPLICAS_AFTER_APPEND where these left the ISR while the record waited for them.
+        replicas. Any other end is asked again: the record waited for a follower, which may leave the ISR meanwhile.
         """
         settings = {"acks": "all", "retries": 0, "message.timeout.ms": WAITS * 1000}
         producer = confluent_kafka.Producer({"bootstrap.servers": self.up, **settings})
-        refused, waiting = set[TopicPartition](), set(partitions)
+        answers: dict[TopicPartition, Answer] = {}
+        codes: dict[TopicPartition, int | None] = {}
 
         def keep(error: confluent_kafka.KafkaError | None, message: confluent_kafka.Message) -> None:
             tp = TopicPartition(str(message.topic()), int(message.partition() or 0))
-            if error is None:
-                waiting.discard(tp)
-            elif error.code() == confluent_kafka.KafkaError.NOT_ENOUGH_REPLICAS:
-                waiting.discard(tp)
-                refused.add(tp)
+            codes[tp] = None if error is None else error.code()
 
         end = time.monotonic() + patience
-        while waiting and time.monotonic() < end:
-            for tp in waiting:
+        while (left := set(partitions) - answers.keys()) and time.monotonic() < end:
+            for tp in left:
                 producer.produce(tp.topic, b"x", partition=tp.partition, on_delivery=keep)
             assert producer.flush(PATIENCE) == 0
-        return frozenset(refused), frozenset(waiting)
+            with self.admin() as admin:
+                views = self.parts(admin)
+            for tp in left:
+                if codes[tp] in (None, confluent_kafka.KafkaError.NOT_ENOUGH_REPLICAS):
+                    answers[tp] = Answer(codes[tp] is not None, views[tp])
+        return answers
 
     def run(self, times: int) -> list[Fate]:
         """Situations until as many stops could be judged; what was seen in each."""
@@ -456,9 +466,10 @@ class Drill:
             self.settled()
         with self.admin() as admin:
             after = self.parts(admin)
-        seen, waiting = self.seen(after)
+        seen, answers = self.seen(after)
         with self.admin() as admin:
-            later = self.parts(admin)
+            later = self.parts(admin) | {tp: one.view for tp, one in answers.items()}
+        waiting = {tp for tp in after if tp.topic in self.topics and after[tp].leader >= 0} - answers.keys()
         stuck = {tp for tp in waiting if down_in_sync(later[tp], self.down)}
         seen = seen._replace(refusing=seen.refusing | stuck)
         drifts = {tp: drift(before[tp], self.down, after[tp], later[tp]) for tp in before}

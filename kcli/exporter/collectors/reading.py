@@ -18,6 +18,7 @@ from kcli.core.cluster.offsets import LATEST
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import TopicPartition
 from kcli.exporter.collectors import choice
+from kcli.flows.cluster_state import caps_requirement
 from kcli.flows.groups.offsets import list_offsets
 from kcli.flows.monitor.part_reader import PartReader
 from kcli.flows.transactions.coordinated import Coordinated, not_listed, open_transactions
@@ -40,7 +41,8 @@ _MIN_ISR = "min.insync.replicas"
 class Facts:
     """What was read; None where it was not wanted, brokers do not have it, or it could not be read.
 
-    ``min_isr`` is by topic; ``commits`` are the log ends of ``__consumer_offsets``.
+    ``min_isr`` is by topic; ``capped``: whether brokers require no more than there are replicas.
+    ``commits`` are the log ends of ``__consumer_offsets``.
     ``errors``: by collector, why something is missing.
     """
 
@@ -50,6 +52,7 @@ class Facts:
     commits: Mapping[int, int] | None = None
     log_dirs: Mapping[int, Sequence[LogDir]] | None = None
     min_isr: Mapping[str, int] | None = None
+    capped: bool | None = None
     configs: Mapping[str, Sequence[ConfigEntry]] | None = None
     errors: Mapping[str, Sequence[KcliError]] = field(default_factory=dict)
 
@@ -98,6 +101,7 @@ class FactReader:
                 transactions=wanted(_EACH_TIME, self._transactions, choice.TRANSACTIONS),
                 commits=wanted(_EACH_TIME, self._commits, choice.COMMITS),
                 min_isr=wanted(_SELDOM, lambda: self._min_isr(names), choice.TOPICS, of=names),
+                capped=wanted(_SELDOM, lambda: (caps_requirement(admin), ()), choice.TOPICS),
                 quotas=wanted(_AGAIN, lambda: (admin.describe_quotas({}), ()), choice.QUOTAS),
                 log_dirs=wanted(_AGAIN, self._log_dirs, choice.LOG_DIRS),
                 configs=wanted(_SELDOM, lambda: self._configs(names), choice.CONFIGS, of=names),

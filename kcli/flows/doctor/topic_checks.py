@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
-from kcli.flows.cluster_state import is_offline, is_under_replicated
+from kcli.flows.cluster_state import in_sync_required, is_offline, is_under_replicated
 from kcli.flows.doctor import rights
 from kcli.flows.doctor.findings import Finding, failed, failure, skipped, warning, well
 from kcli.output.progress import counted
@@ -19,13 +19,16 @@ KEYS = (MIN_ISR, CLEANUP, UNCLEAN, "retention.ms")
 
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
-    """``operations``: bits, None if brokers do not report them. ``configs``: values of KEYS. ``brokers``: how many."""
+    """``operations``: bits, None if brokers do not report them. ``configs``: values of KEYS. ``brokers``: how many.
+    ``capped``: they require no more replicas in sync than there are.
+    """
 
     name: str
     info: TopicInfo
     operations: int | KcliError | None
     configs: Mapping[str, str | None] | KcliError
     brokers: int
+    capped: bool = True
 
     @property
     def target(self) -> str:
@@ -34,8 +37,8 @@ class TopicFacts:
 
     @property
     def min_isr(self) -> int:
-        """0 if it is not known."""
-        return min_isr_of(self.configs)
+        """How many replicas have to be in sync, of as many as there are; 0 if it is not known."""
+        return in_sync_required(min_isr_of(self.configs), self.replicas, capped=self.capped)
 
     @property
     def replicas(self) -> int:

@@ -25,7 +25,7 @@ NOBODY = -1
 
 
 class TopicRules(NamedTuple):
-    """The configuration of a topic. ``capped``: see ``in_sync_required``."""
+    """The configuration of a topic. ``capped``: see ``requires_capped``."""
 
     min_isr: int = 1
     unclean: bool = False
@@ -33,11 +33,11 @@ class TopicRules(NamedTuple):
 
     def refuses(self, part: PartitionView) -> bool:
         """Whether records with acks=all are refused by the leader: too few replicas are in sync."""
-        return len(part.isr) < in_sync_required(part, self.min_isr, capped=self.capped)
+        return len(part.isr) < in_sync_required(self.min_isr, len(part.replicas), capped=self.capped)
 
     def is_tight(self, part: PartitionView) -> bool:
         """Whether just as many replicas are in sync as have to be, of several."""
-        required = in_sync_required(part, self.min_isr, capped=self.capped)
+        required = in_sync_required(self.min_isr, len(part.replicas), capped=self.capped)
         return len(part.isr) == required < len(part.replicas)
 
 

@@ -37,8 +37,13 @@ class TopicFacts:
 
     @property
     def min_isr(self) -> int:
-        """How many replicas have to be in sync, of as many as there are; 0 if it is not known."""
-        return in_sync_required(min_isr_of(self.configs), self.replicas, capped=self.capped)
+        """As it is set; 0 if it is not known."""
+        return min_isr_of(self.configs)
+
+    @property
+    def required(self) -> int:
+        """How many replicas have to be in sync; 0 if it is not known."""
+        return in_sync_required(self.min_isr, self.replicas, capped=self.capped)
 
     @property
     def replicas(self) -> int:
@@ -51,7 +56,7 @@ def partitions(facts: TopicFacts) -> Iterator[Finding]:
     parts = facts.info.partitions
     offline = [part.partition for part in parts if is_offline(part)]
     lagging = [part.partition for part in parts if is_under_replicated(part) and not is_offline(part)]
-    below = [part.partition for part in parts if not is_offline(part) and len(part.isr) < facts.min_isr]
+    below = [part.partition for part in parts if not is_offline(part) and len(part.isr) < facts.required]
     if facts.info.error is not None:
         yield failure(facts.target, "partitions", facts.info.error)
     if offline:
@@ -67,7 +72,7 @@ def partitions(facts: TopicFacts) -> Iterator[Finding]:
         yield failed(
             facts.target,
             MIN_ISR,
-            f"fewer than {counted(facts.min_isr, 'replica')} in sync: partition {_numbers(below)}",
+            f"fewer than {counted(facts.required, 'replica')} in sync: partition {_numbers(below)}",
             why="records with acks=all are refused there: NOT_ENOUGH_REPLICAS",
             do="start the brokers that host their replicas",
             code=ExitCode.UNREACHABLE,
@@ -98,7 +103,7 @@ def configuration(facts: TopicFacts) -> Iterator[Finding]:
         yield skipped(facts.target, "configuration", str(facts.configs))
         return
     odd = False
-    if facts.min_isr > facts.replicas > 0:
+    if facts.required > facts.replicas > 0:
         odd = True
         yield failed(
             facts.target,
@@ -118,12 +123,12 @@ def configuration(facts: TopicFacts) -> Iterator[Finding]:
             do=f"add replicas: `kcli reassign plan --topic {facts.name} "
             f"--replication-factor {min(3, facts.brokers)} moves.json`",
         )
-    elif facts.replicas > 1 and facts.min_isr == facts.replicas:
+    elif facts.replicas > 1 and facts.required == facts.replicas:
         odd = True
         yield warning(
             facts.target,
             "configuration",
-            f"{MIN_ISR} is {facts.min_isr}, as many as there are replicas",
+            f"{MIN_ISR} is {facts.min_isr}, {_as_many(facts)}",
             why="when one broker stops, records with acks=all are refused",
             do=f"`kcli topics alter {facts.name} --set {MIN_ISR}={facts.replicas - 1}`",
         )
@@ -145,6 +150,11 @@ def configuration(facts: TopicFacts) -> Iterator[Finding]:
 
 CHECKS: tuple[Callable[[TopicFacts], Iterator[Finding]], ...] = (partitions, permissions, configuration)
 """The table, in the order of the report."""
+
+
+def _as_many(facts: TopicFacts) -> str:
+    more = facts.min_isr > facts.replicas
+    return f"and it has {counted(facts.replicas, 'replica')}" if more else "as many as there are replicas"
 
 
 def min_isr_of(configs: Mapping[str, str | None] | KcliError) -> int:

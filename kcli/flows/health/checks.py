@@ -354,13 +354,14 @@ def foreseen(found: Observed, demand: Demand) -> list[Verdict]:
     ahead = outlook(found.situation, demand.stopped)
     verdicts = [
         _majority_ahead(ahead, demand.stopped),
-        _ahead("offline-partitions", "{} would have no leader", ahead.offline, demand.topics),
-        _ahead("under-min-isr", "{} would refuse records with acks=all", ahead.refusing, demand.topics),
+        _ahead("offline-partitions", "{} would have no leader", ahead.offline, ahead, demand),
+        _ahead("under-min-isr", "{} would refuse records with acks=all", ahead.refusing, ahead, demand),
         _ahead(
             "unclean-leaders",
             "{} would be led by a replica that may lack records",
             ahead.losing,
-            demand.topics,
+            ahead,
+            demand,
         ),
         _clients_ahead("group-coordinators", "group", found.groups, ahead),
         _clients_ahead("transaction-coordinators", "transactional id", found.transactional_ids, ahead),
@@ -389,9 +390,18 @@ def _majority_ahead(ahead: Outlook, stopped: Collection[int]) -> Verdict:
     return Verdict("quorum", status, majority_words(ahead.majority))
 
 
-def _ahead(check: str, text: str, concerned: Iterable[TopicPartition], topics: Collection[str]) -> Verdict:
-    shown = [tp for tp in concerned if not topics or tp.topic in topics]
-    return _of_partitions(check, FAILED, shown, text, "none more")
+def _ahead(
+    check: str, text: str, concerned: Iterable[TopicPartition], ahead: Outlook, demand: Demand
+) -> Verdict:
+    """Says of how many it only holds until other replicas have caught up."""
+    shown = [tp for tp in concerned if not demand.topics or tp.topic in demand.topics]
+    verdict = _of_partitions(check, FAILED, shown, text, "none more")
+    if not (waiting := ahead.catching_up.intersection(shown)):
+        return verdict
+    of = "it has" if len(shown) == 1 else f"{len(waiting):,} of them have"
+    return replace(
+        verdict, reason=f"{verdict.reason}; {of} replicas that are catching up, and change this when in sync"
+    )
 
 
 def _clients_ahead(check: str, noun: str, of: Coordinated, ahead: Outlook) -> Verdict:

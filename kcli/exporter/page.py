@@ -162,7 +162,7 @@ class Pages:
             changes = self._changes.add(some)
             yield (
                 choice.TOPICS,
-                topics.samples(some, facts.min_isr or {}, bool(facts.capped), cluster.sizes, changes),
+                topics.samples(some, facts.required or topics.UNKNOWN, cluster.sizes, changes),
             )
         if facts.configs is not None:
             yield choice.CONFIGS, configs.samples(facts.configs)

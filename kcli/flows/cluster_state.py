@@ -113,12 +113,12 @@ def observe(admin: Admin, broker_ids: Collection[int] | None = None) -> ClusterS
     )
 
 
-def described(admin: Admin) -> ClusterDescription:
+def described(admin: Admin, *, include_operations: bool = False) -> ClusterDescription:
     """With fenced brokers, which are down as a rule, where the broker that responds can list them (Kafka 4.0)."""
     try:
-        return admin.describe_cluster(include_fenced=True)
+        return admin.describe_cluster(include_fenced=True, include_operations=include_operations)
     except UnsupportedError:
-        return admin.describe_cluster()
+        return admin.describe_cluster(include_operations=include_operations)
 
 
 def broker_states(

@@ -11,10 +11,13 @@ import pytest
 from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest
+from kcli.core.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from kcli.core.protocol.messages.list_transactions import ListTransactionsRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.committing import commit
 from tests.fake.cluster import FakeCluster
+from tests.fake.codes import Code
 from tests.fake.script import FOREVER
 from tests.run import kcli, start
 
@@ -123,6 +126,33 @@ def test_topics_that_the_user_may_not_see_are_not_taken_for_well(cluster: FakeCl
     assert done.code == 6
     cluster.create_topic("seen", 1)
     check(cluster, "--topic", "seen")
+
+
+def test_groups_and_ids_that_the_user_may_not_see_are_not_taken_for_well(cluster: FakeCluster) -> None:
+    """Brokers leave them out of their lists, and do not say so."""
+    cluster.create_topic("__transaction_state", 3, replication=3)
+    cluster.settings.cluster_operations = 0
+    cluster.fail(DescribeTransactionsRequest, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, times=FOREVER)
+    done = kcli("cluster", "check", "--if-stopped", "1", "-o", "json", bootstrap=cluster.bootstrap)
+    document = json.loads(done.out)
+    unknown = [
+        (item["check"], item["if_stopped"]) for item in document["items"] if item["status"] == "unknown"
+    ]
+    names = ("group-coordinators", "transaction-coordinators")
+    assert unknown == [(name, stopped) for stopped in ([], [1]) for name in names]
+    assert (document["complete"], done.code) == (False, 6)
+    cluster.settings.cluster_operations = 8096
+    for kind in ("--cluster", "--transactional-id '*'"):
+        remedy = f"have it granted: `kcli acls create --principal User:NAME --operation describe {kind}`"
+        type_remedy(remedy, done.err, cluster.bootstrap)
+
+
+def test_coordinators_of_a_topic_that_the_user_may_not_see_are_unknown(cluster: FakeCluster) -> None:
+    cluster.settings.hidden_topics = frozenset({"__consumer_offsets", "__transaction_state"})
+    done = kcli("cluster", "check", "-o", "json", bootstrap=cluster.bootstrap)
+    statuses = {item["check"]: item["status"] for item in json.loads(done.out)["items"]}
+    assert statuses["group-coordinators"] == statuses["transaction-coordinators"] == "unknown"
+    assert done.code == 6
 
 
 FAULTS = [
@@ -326,3 +356,18 @@ def test_a_rolling_restart_waits_no_longer_than_it_may(cluster: FakeCluster) -> 
     assert (done.code, document["kind"]) == (8, "RestartStepList")
     (step,) = document["items"]
     assert (step["node"], step["state"]) == (2, "waiting")
+
+
+def test_what_brokers_before_3_0_do_not_list_is_judged_by_the_partitions_of_its_coordinators(
+    cluster: FakeCluster,
+) -> None:
+    cluster.create_topic("__transaction_state", 2, replicas={0: [1], 1: [2]})
+    cluster.hide(ListTransactionsRequest, DescribeTransactionsRequest)
+    found = check(cluster, "--if-stopped", "1", code=8)
+    now, ahead = found["transaction-coordinators", ()], found["transaction-coordinators", (1,)]
+    assert now["status"] == "ok"
+    assert now["reason"].endswith("brokers list transactional ids since Kafka 3.0")
+    assert (ahead["status"], ahead["partitions"]) == (
+        "failed",
+        [{"topic": "__transaction_state", "partition": 0}],
+    )

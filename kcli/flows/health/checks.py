@@ -25,6 +25,7 @@ from kcli.output.progress import counted
 UNKNOWN = "unknown"
 STATUSES = (OK, WARNING, FAILED, UNKNOWN)
 _MOST_NAMED = 5
+_NOT_LISTED = "brokers list transactional ids since Kafka 3.0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +294,7 @@ def _transaction_coordinators(found: Observed, _demand: Demand, _now: int) -> Ve
 
 def _coordinators(check: str, noun: str, of: Coordinated, unread: Sequence[KcliError]) -> Verdict:
     if of.topic is None:
-        return Verdict(check, OK, f"no {noun} yet", count=0)
+        return _unread(check, unread) if unread else Verdict(check, OK, f"no {noun} yet", count=0)
     offline = [
         TopicPartition(of.topic.name, part.partition) for part in of.topic.partitions if is_offline(part)
     ]
@@ -308,6 +309,8 @@ def _coordinators(check: str, noun: str, of: Coordinated, unread: Sequence[KcliE
         return Verdict(check, FAILED, reason, count=len(of.failed))
     if unread:
         return _unread(check, unread)
+    if not of.listed:
+        return Verdict(check, OK, f"all partitions of {of.topic.name} have leaders; {_NOT_LISTED}", count=0)
     return Verdict(check, OK, f"{counted(len(of.names), noun)} answered for", count=0)
 
 
@@ -371,6 +374,8 @@ def foreseen(found: Observed, demand: Demand) -> list[Verdict]:
         "offline-partitions": _hidden(found, demand),
         "under-min-isr": configs,
         "unclean-leaders": configs,
+        "group-coordinators": found.unread.get(parts.GROUPS, ()),
+        "transaction-coordinators": found.unread.get(parts.IDS, ()),
     }
     return [
         replace(
@@ -409,10 +414,11 @@ def _clients_ahead(check: str, noun: str, of: Coordinated, ahead: Outlook) -> Ve
     if of.topic is None:
         return Verdict(check, OK, f"no {noun} yet", count=0)
     topic, count = of.topic.name, len(of.topic.partitions)
-    orphans, deaf = (
-        coordinated_by(of.names, {tp for tp in some if tp.topic == topic}, count)
-        for some in (ahead.offline, ahead.refusing)
-    )
+    alone, mute = ({tp for tp in some if tp.topic == topic} for some in (ahead.offline, ahead.refusing))
+    if not of.listed and (concerned := sorted(alone | mute)):
+        reason = f"coordinators would be lost, or could write nothing, of {partition_names(concerned)}; {_NOT_LISTED}"
+        return Verdict(check, FAILED, reason, partitions=tuple(concerned))
+    orphans, deaf = (coordinated_by(of.names, some, count) for some in (alone, mute))
     texts = []
     if orphans:
         texts.append(f"{counted(len(orphans), noun)} would have no coordinator: {_named(orphans)}")

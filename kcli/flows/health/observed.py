@@ -27,6 +27,7 @@ from kcli.core.errors import (
     UnsupportedError,
 )
 from kcli.core.exit_codes import ExitCode
+from kcli.core.permissions import SOME_USER
 from kcli.core.types import TopicPartition
 from kcli.flows.cluster_state import (
     ONLINE,
@@ -39,8 +40,9 @@ from kcli.flows.cluster_state import (
 from kcli.flows.doctor.examine import PATIENCE
 from kcli.flows.doctor.topic_checks import KEYS, UNCLEAN, min_isr_of
 from kcli.flows.health.outlook import Situation, TopicRules
+from kcli.flows.permitted import may_see_all
 from kcli.flows.quorum.majority import Majority, majority_of
-from kcli.flows.transactions.coordinated import ReadLog, not_listed
+from kcli.flows.transactions.coordinated import ReadLog, hidden_ids, not_listed
 from kcli.flows.transactions.held import Survey, survey
 from kcli.output.progress import counted
 
@@ -60,12 +62,14 @@ T = TypeVar("T")
 class Coordinated:
     """The groups, or the transactional ids, of all coordinators. ``topic`` is None where there is none yet.
 
-    ``failed``: why a coordinator that was asked for one of them does not serve it, by name.
+    ``failed``: why a coordinator that was asked for one of them does not serve it, by name. ``listed``: whether brokers
+    list them; transactional ids they do since Kafka 3.0.
     """
 
     topic: TopicInfo | None
     names: tuple[str, ...] = ()
     failed: Mapping[str, KcliError] = field(default_factory=dict)
+    listed: bool = True
 
 
 NO_COORDINATORS = Coordinated(None)
@@ -187,8 +191,8 @@ class _Observation:
             unreachable,
             topics,
             self._rules(topics, capped=requires_capped(features.values())),
-            self._groups(topics.get(GROUP_COORDINATORS)),
-            self._transactional_ids(topics.get(TRANSACTION_COORDINATORS)),
+            self._groups(self._home(GROUPS, GROUP_COORDINATORS, topics), description),
+            self._transactional_ids(self._home(IDS, TRANSACTION_COORDINATORS, topics)),
             log_dirs,
             self._read(TRANSACTIONS, partial(self._held, topics), None),
             self._read(REASSIGNMENTS, admin.list_reassignments, {}),
@@ -197,7 +201,7 @@ class _Observation:
         )
 
     def _described(self) -> ClusterDescription:
-        description = described(self._admin)
+        description = described(self._admin, include_operations=True)
         self._down = {broker.node.id for broker in description.brokers if broker.is_fenced}
         return description
 
@@ -278,13 +282,25 @@ class _Observation:
         if denied:  # others were created or deleted meanwhile
             self._lacks(HIDDEN, _hidden(denied))
 
-    def _groups(self, topic: TopicInfo | None) -> Coordinated:
+    def _home(self, what: str, name: str, topics: Mapping[str, TopicInfo]) -> TopicInfo | None:
+        """The topic of the coordinators; None if there is none yet, or it may not be seen, which is unread then."""
+        if name in topics:
+            return topics[name]
+        answers: dict[str, TopicInfo | KcliError] = {}
+        found = self._read(what, partial(self._admin.describe_partitions, [name]), answers).get(name)
+        if isinstance(found, KcliError) and not isinstance(found, NotFoundError):
+            self._lacks(what, found)
+        return found if isinstance(found, TopicInfo) else None
+
+    def _groups(self, topic: TopicInfo | None, description: ClusterDescription) -> Coordinated:
         if topic is None:
             return NO_COORDINATORS
         listing = self._read(GROUPS, self._admin.list_groups, None)
         if listing is None:
             return Coordinated(topic)
         self._of_brokers(GROUPS, listing.errors)
+        if not may_see_all(lambda: description):
+            self._lacks(GROUPS, _hidden_groups())
         names = [row.group_id for row in listing.groups]
         answers: dict[str, GroupDescription | KcliError] = {}
         if names:
@@ -297,16 +313,15 @@ class _Observation:
         try:
             listing = self._admin.list_transactions()
         except UnsupportedError:
-            return Coordinated(topic)  # before Kafka 3.0 brokers list none
+            return Coordinated(topic, listed=False)
         except KcliError as error:
             self._lacks(IDS, error)
             return Coordinated(topic)
-        errors = {
-            number: error
-            for number, error in listing.errors.items()
-            if not isinstance(error, UnsupportedError)
-        }
-        self._of_brokers(IDS, errors)
+        if any(isinstance(error, UnsupportedError) for error in listing.errors.values()):
+            return Coordinated(topic, listed=False)
+        self._of_brokers(IDS, listing.errors)
+        for hidden in hidden_ids(self._admin, "some transactional ids were not checked"):
+            self._lacks(IDS, hidden)
         names = [row.transactional_id for row in listing.transactions]
         answers: dict[str, TransactionDescription | KcliError] = {}
         if names:
@@ -345,6 +360,14 @@ def _hidden(names: Sequence[str]) -> AuthError:
         f"the partitions of {counted(len(names), 'topic')} were not checked: {shown}",
         why="the cluster has them, and this user may not describe them",
         do="use a user that has DESCRIBE on them, or check some topics with --topic",
+    )
+
+
+def _hidden_groups() -> AuthError:
+    return AuthError(
+        "some groups were not checked",
+        why="this client may not describe the cluster: brokers list only the groups that it may describe by name",
+        do=f"have it granted: `kcli acls create --principal {SOME_USER} --operation describe --cluster`",
     )
 
 

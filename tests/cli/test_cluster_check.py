@@ -155,6 +155,29 @@ def test_coordinators_of_a_topic_that_the_user_may_not_see_are_unknown(cluster: 
     assert done.code == 6
 
 
+class Every(frozenset[str]):
+    """Each name, also of a topic that nobody has."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def test_a_user_without_any_rights_is_told_what_could_not_be_checked(cluster: FakeCluster) -> None:
+    cluster.settings.cluster_operations = 0
+    for kind in (DescribeQuorumRequest, DescribeLogDirsRequest):
+        cluster.fail(kind, Code.CLUSTER_AUTHORIZATION_FAILED, times=FOREVER)
+    cluster.settings.hidden_topics = Every()
+    done = kcli("cluster", "check", "--if-stopped", "1", "-o", "json", bootstrap=cluster.bootstrap)
+    document = json.loads(done.out)
+    unknown = {
+        (item["check"], *item["if_stopped"]) for item in document["items"] if item["status"] == "unknown"
+    }
+    assert {("quorum",), ("quorum", 1), ("offline-partitions",), ("offline-partitions", 1)} <= unknown
+    assert "some topics were not checked" in done.err
+    assert done.err.count("describing the controllers failed") == 1, "said once, though two checks need it"
+    assert done.code == 6
+
+
 FAULTS = [
     ("offline", "offline-partitions", "1 partition without a leader that can be reached: t-0"),
     ("lagging", "under-replicated", "1 partition with replicas that are not in sync: orders-0"),

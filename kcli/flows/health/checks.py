@@ -117,9 +117,7 @@ def known_nodes(found: Observed) -> set[int]:
 def _quorum(found: Observed, _demand: Demand, _now: int) -> Verdict:
     check = "quorum"
     if found.no_quorum is not None:
-        if found.no_quorum.exit_code == ExitCode.UNREACHABLE:
-            return Verdict(check, FAILED, f"no active controller answers: {found.no_quorum}")
-        return _unread(check, [found.no_quorum])
+        return _quorum_unread(found.no_quorum)
     majority = found.majority
     if found.quorum is None or majority is None:
         number = found.description.controller
@@ -140,6 +138,12 @@ def _quorum(found: Observed, _demand: Demand, _now: int) -> Verdict:
         return Verdict(check, FAILED, why, count=len(behind), brokers=behind)
     reason = f"leader {leader}, {counted(len(majority.voters), 'voter')}, all caught up"
     return Verdict(check, OK, reason, count=0)
+
+
+def _quorum_unread(error: KcliError) -> Verdict:
+    if error.exit_code == ExitCode.UNREACHABLE:
+        return Verdict("quorum", FAILED, f"no active controller answers: {error}")
+    return _unread("quorum", [error])
 
 
 def _brokers(found: Observed, demand: Demand, _now: int) -> Verdict:
@@ -356,7 +360,7 @@ def foreseen(found: Observed, demand: Demand) -> list[Verdict]:
         return []
     ahead = outlook(found.situation, demand.stopped)
     verdicts = [
-        _majority_ahead(ahead, demand.stopped),
+        _majority_ahead(found, ahead, demand.stopped),
         _ahead("offline-partitions", "{} would have no leader", ahead.offline, ahead, demand),
         _ahead("under-min-isr", "{} would refuse records with acks=all", ahead.refusing, ahead, demand),
         _ahead(
@@ -386,7 +390,9 @@ def foreseen(found: Observed, demand: Demand) -> list[Verdict]:
     ]
 
 
-def _majority_ahead(ahead: Outlook, stopped: Collection[int]) -> Verdict:
+def _majority_ahead(found: Observed, ahead: Outlook, stopped: Collection[int]) -> Verdict:
+    if found.no_quorum is not None:
+        return _quorum_unread(found.no_quorum)
     if ahead.majority is None:
         return Verdict("quorum", OK, "it is not a quorum that elects")
     if not ahead.majority.voters.intersection(stopped):

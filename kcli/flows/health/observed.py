@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
+from uuid import uuid4
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigKind, ConfigResource
@@ -267,9 +268,13 @@ class _Observation:
         return rules
 
     def _look_for_hidden(self, topics: Collection[str], log_dirs: Mapping[int, list[LogDir]]) -> None:
-        """Brokers leave out the topics that a user may not describe, but name what is in their log directories."""
+        """Brokers leave out the topics that a user may not describe, but name what is in their log directories. Where
+        these may not be described either, the answer for a topic that nobody has tells whether there may be more.
+        """
         stored = {tp.topic for found in log_dirs.values() for directory in found for tp in directory.replicas}
         unseen = sorted(stored.difference(topics))
+        if any(error.exit_code == ExitCode.DENIED for error in self._unread.get(LOG_DIRS, ())):
+            unseen = [f"kcli-{uuid4()}"]
         if not unseen:
             return
         answers: dict[str, TopicInfo | KcliError] = {}
@@ -280,7 +285,7 @@ class _Observation:
             if isinstance(one, KcliError) and one.exit_code == ExitCode.DENIED
         ]
         if denied:  # others were created or deleted meanwhile
-            self._lacks(HIDDEN, _hidden(denied))
+            self._lacks(HIDDEN, _hidden([name for name in denied if name in stored]))
 
     def _home(self, what: str, name: str, topics: Mapping[str, TopicInfo]) -> TopicInfo | None:
         """The topic of the coordinators; None if there is none yet, or it may not be seen, which is unread then."""
@@ -355,6 +360,12 @@ class _Observation:
 
 
 def _hidden(names: Sequence[str]) -> AuthError:
+    if not names:
+        return AuthError(
+            "some topics were not checked",
+            why="this client may not describe all topics, and brokers do not say which they leave out",
+            do="use a user that has DESCRIBE on them, or check some topics with --topic",
+        )
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
     return AuthError(
         f"the partitions of {counted(len(names), 'topic')} were not checked: {shown}",

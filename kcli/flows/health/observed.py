@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
@@ -76,7 +76,7 @@ class Coordinated:
 NO_COORDINATORS = Coordinated(None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Observed:
     """``quorum`` is None with ZooKeeper, before Kafka 3.3, and where it could not be described: ``no_quorum`` says why.
 
@@ -98,12 +98,12 @@ class Observed:
     unread: Mapping[str, list[KcliError]] = field(default_factory=dict)
     silent: frozenset[int] = frozenset()
 
-    @property
+    @cached_property
     def brokers(self) -> list[BrokerState]:
         """All that are registered, or named by replica lists."""
         return broker_states(self.description, list(self.topics.values()))
 
-    @property
+    @cached_property
     def live(self) -> frozenset[int]:
         """The brokers that are registered, not fenced, and respond."""
         online = {one.number for one in self.brokers if one.state == ONLINE}

@@ -332,7 +332,7 @@ class Drill:
         self, parts: Mapping[TopicPartition, PartitionView]
     ) -> tuple[Fate, dict[TopicPartition, Answer]]:
         """What clients get from the brokers that are left; each of them waits for what is not there."""
-        every, mine = list(parts), self.led(parts)
+        every, mine = list(parts), self.writable(parts)
         stuck = any(down_in_sync(parts[tp], self.down) for tp in mine)
         patience = 2.0 * WAITS if stuck else PATIENCE
 
@@ -368,7 +368,7 @@ class Drill:
         fate = Fate(offline, refused - offline, alone, mute - alone, gone, elects.result())
         return fate, found
 
-    def led(self, parts: Mapping[TopicPartition, PartitionView]) -> list[TopicPartition]:
+    def writable(self, parts: Mapping[TopicPartition, PartitionView]) -> list[TopicPartition]:
         """Those whose leader runs: without a controller metadata names the one that is gone."""
         up = self.nodes.keys() - self.down
         return [tp for tp, part in parts.items() if tp.topic in self.topics and part.leader in up]
@@ -474,7 +474,7 @@ class Drill:
         seen, answers = self.seen(after)
         with self.admin() as admin:
             later = self.parts(admin) | {tp: one.view for tp, one in answers.items()}
-        waiting = set(self.led(after)) - answers.keys()
+        waiting = set(self.writable(after)) - answers.keys()
         stuck = {tp for tp in waiting if down_in_sync(later[tp], self.down)}
         seen = seen._replace(refusing=seen.refusing | stuck)
         drifts = {tp: drift(before[tp], self.down, after[tp], later[tp]) for tp in before}

@@ -142,9 +142,12 @@ def test_groups_and_ids_that_the_user_may_not_see_are_not_taken_for_well(cluster
     assert unknown == [(name, stopped) for stopped in ([], [1]) for name in names]
     assert (document["complete"], done.code) == (False, 6)
     cluster.settings.cluster_operations = 8096
-    for kind in ("--cluster", "--transactional-id '*'"):
-        remedy = f"have it granted: `kcli acls create --principal User:NAME --operation describe {kind}`"
-        type_remedy(remedy, done.err, cluster.bootstrap)
+    type_remedy(
+        "have it granted: `kcli acls create --principal User:NAME --operation describe --cluster`",
+        done.err,
+        cluster.bootstrap,
+    )
+    assert "--operation describe --transactional-id '*'`" in done.err
 
 
 def test_coordinators_of_a_topic_that_the_user_may_not_see_are_unknown(cluster: FakeCluster) -> None:
@@ -176,6 +179,19 @@ def test_a_user_without_any_rights_is_told_what_could_not_be_checked(cluster: Fa
     assert "some topics were not checked" in done.err
     assert done.err.count("describing the controllers failed") == 1, "said once, though two checks need it"
     assert done.code == 6
+
+
+def test_a_line_says_what_changes_once_replicas_have_caught_up(cluster: FakeCluster) -> None:
+    cluster.set_isr("orders", 0, [1, 2])
+    found = check(cluster, "--topic", "orders", "--if-stopped", "1", code=8)
+    assert found["under-min-isr", (1,)]["reason"] == (
+        "1 partition would refuse records with acks=all: orders-0; "
+        "only until replicas that are catching up are in sync"
+    )
+    cluster.set_isr("orders", 1, [2, 1])
+    cluster.stop(3, fail_over=True)
+    found = check(cluster, "--topic", "orders", "--if-stopped", "1", code=8)
+    assert "catching up" not in found["under-min-isr", (1,)]["reason"], "3 is down"
 
 
 FAULTS = [

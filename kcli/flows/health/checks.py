@@ -409,9 +409,9 @@ def _ahead(
     verdict = _of_partitions(check, FAILED, shown, text, "none more")
     if not (waiting := ahead.catching_up.intersection(shown)):
         return verdict
-    of = "it has" if len(shown) == 1 else f"{len(waiting):,} of them have"
+    some = "" if len(waiting) == len(shown) else f"{len(waiting):,} of them "
     return replace(
-        verdict, reason=f"{verdict.reason}; {of} replicas that are catching up, and change this when in sync"
+        verdict, reason=f"{verdict.reason}; {some}only until replicas that are catching up are in sync"
     )
 
 

@@ -4,6 +4,10 @@ Situations are made by chance, from a seed: topics of one to three replicas, min
 are, unclean elections, followers that lag, moves that do not end, coordinators with a single replica, brokers that are
 down. Foreseen and seen have to be equal: which partitions can be read, which take records with acks=all, which groups
 answer and take commits, which transactional ids have a coordinator, and whether the controllers elect.
+
+What is foreseen holds for the replicas that are in sync when it is said: it is asked for again until they are the same
+just before the stop. Where a replica joins the ISR or leaves it by itself between the stop and the first record, that
+partition is not judged, and the stop is not counted.
 """
 
 import json
@@ -485,26 +489,17 @@ class Drill:
             for fate in (seen, foreseen)
         )
         equal = judged == expected or bool(home)
-        print(
-            *self.story,
-            *map(len, seen[:5]),
-            seen.elects,
-            "equal" if equal else "DIFFERS",
-            f"{len(moved)} moved",
-            sep="; ",
-            flush=True,
-        )
-        for tp in sorted(moved | waiting):
-            print(
-                f"  {tp}: {before[tp]} → {after[tp]} → {later[tp]}",
-                drifts[tp],
-                "waits" if tp in waiting else "",
-                flush=True,
-            )
+        verdict = "equal" if equal else "DIFFERS"
+        counts = map(len, seen[:5])
+        print(*self.story, *counts, seen.elects, verdict, f"{len(moved)} moved", sep="; ", flush=True)
+        odd = (judged.offline ^ expected.offline) | (judged.refusing ^ expected.refusing)
+        views = [
+            f"  {tp}: {before[tp]} → {after[tp]} → {later[tp]}{' waits' * (tp in waiting)}"
+            for tp in sorted(odd | moved | waiting)
+        ]
+        print(*views, sep="\n", flush=True)
         if not equal:
-            odd = (judged.offline ^ expected.offline) | (judged.refusing ^ expected.refusing)
-            details = [f"{tp}: {before.get(tp)} → {after.get(tp)} → {later.get(tp)}" for tp in sorted(odd)]
-            self.wrong.append("\n".join([*self.story, f"foreseen {foreseen}", f"seen     {seen}", *details]))
+            self.wrong.append("\n".join([*self.story, f"foreseen {foreseen}", f"seen     {seen}", *views]))
             print(self.wrong[-1], flush=True)
         self.moved += bool(moved)
         return [] if moved else [seen]
@@ -545,11 +540,10 @@ def is_away(found: object) -> bool:
 @pytest.mark.timeout(600)
 def test_what_is_foreseen_comes_true(kafka3: Kafka) -> None:
     """Two brokers stop, one after the other; the coordinators are as they are."""
-    first, second = Drill(kafka3, SEED, coordinators=False).run(2)
-    assert first.elects
-    assert not second.elects
-    assert second.offline, "stops that harm nothing prove nothing"
-    assert second.refusing
+    fates = Drill(kafka3, SEED, coordinators=False).run(2)
+    assert {fate.elects for fate in fates} == {True, False}
+    assert any(fate.offline for fate in fates), "stops that harm nothing prove nothing"
+    assert any(fate.refusing for fate in fates)
 
 
 @pytest.mark.long

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parents[1] / ".cache/hypothesis"))
 
-# Two shared cores keep no deadlines. What 50 examples do not find is looked for by `make fuzz`, among a thousand.
-hypothesis.settings.register_profile("kcli", deadline=None, max_examples=50)
+# Two shared cores keep no deadlines. What 20 examples do not find is looked for by `make fuzz`, among a thousand; a test
+# has no number of its own, so that both hold for it.
+hypothesis.settings.register_profile("kcli", deadline=None, max_examples=20)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1_000)
 hypothesis.settings.load_profile("kcli")
 

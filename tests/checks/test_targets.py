@@ -30,7 +30,7 @@ def printed(target: str) -> str:
 
 
 def runs_of_pytest(target: str) -> list[list[str]]:
-    """The command lines with which a target runs pytest, without those that run tests again on another version of Kafka."""
+    """The command lines with which a target runs pytest, without those on another version of Kafka."""
     commands = re.split(r"\|\||&&|;|\n", printed(target).replace("\\\n", " "))
     runs = [shlex.split(command) for command in commands if "-m pytest" in command]
     return [run for run in runs if "--kafka-version" not in run]

@@ -67,6 +67,9 @@ def pytest_configure(config: pytest.Config) -> None:
     ):  # under nohup: the commands of the tests would inherit that
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
     _use_own_folders(config)
+    # The default, 700, looks at all that tests have just made again and again: a tenth of the CPU of a run. Commands in
+    # processes of their own have the default.
+    gc.set_threshold(20_000, 20, 100)
     # A run in the background ignores SIGINT, and so would every process that it starts.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -7,6 +7,7 @@ groups, a cluster where nothing goes on.
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import sys
 import tempfile
@@ -361,9 +362,14 @@ def recordings(folder: Path) -> dict[str, Path]:
     return found
 
 
+@functools.cache  # each reading of it is read once
+def _recording(path: Path) -> Recording:
+    return Recording(str(path))
+
+
 @asynccontextmanager
 async def _opened(path: Path, size: tuple[int, int], look: str) -> Any:
-    feed = PlayedFeed(Recording(str(path)))
+    feed = PlayedFeed(_recording(path))
     feed.number = AT
     app = _App(
         feed, Facts("shop", ""), light=look.endswith("light"), colour=look != "no-colour",
@@ -375,7 +381,6 @@ async def _opened(path: Path, size: tuple[int, int], look: str) -> Any:
         await driver.until(lambda: app.snapshot is not None)
         await pilot.pause()
         yield driver
-    feed.recording.close()
 
 
 async def shown(path: Path, name: str, size: tuple[int, int], look: str) -> Shown:

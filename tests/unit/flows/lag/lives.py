@@ -87,36 +87,33 @@ class _Partition:
                 self.committed = int(self._read)
 
 
-def samples(
-    life: Life, intervals: Sequence[float], seed: int
-) -> Iterator[tuple[float, float, str, Sequence[PartitionLag]]]:
-    """Intervals, times in seconds, states, and rows: of one day, which is sampled at each of the intervals."""
-    jitter = {every: random.Random(f"{life.name} {every} {seed}") for every in intervals}
-    rng = jitter[intervals[0]]
+def samples(life: Life, every: float, seed: int = 1) -> Iterator[tuple[float, str, Sequence[PartitionLag]]]:
+    """Times in seconds, states, and rows, about ``every`` seconds."""
+    rng = random.Random(f"{life.name} {every} {seed}")
     parts = [
         _Partition(life, rng, life.reads if number < life.special else _quickly)
         for number in range(life.partitions)
     ]
     places = [TopicPartition("t", number) for number in range(life.partitions)]
-    at, due = 0.0, dict(zip(intervals, intervals, strict=True))
+    at, due = 0.0, every
     while at < DAY:
         for part in parts:
             part.step(at)
         at += TICK
-        for every in [every for every, then in due.items() if at >= then]:
-            due[every] += every * jitter[every].uniform(0.95, 1.05)
-            yield (
-                every,
-                at,
-                life.state(at),
-                [
-                    PartitionLag(
-                        "g", tp, one.committed, one.end, 0, one.end - one.committed, None, "unknown", None, 0, None, "",
-                        at_risk=life.loss(at), stable=one.stable,
-                    )
-                    for tp, one in zip(places, parts, strict=True)
-                ],
-            )  # fmt: skip
+        if at < due:
+            continue
+        due += every * rng.uniform(0.95, 1.05)
+        yield (
+            at,
+            life.state(at),
+            [
+                PartitionLag(
+                    "g", tp, one.committed, one.end, 0, one.end - one.committed, None, "unknown", None, 0, None, "",
+                    at_risk=life.loss(at), stable=one.stable,
+                )
+                for tp, one in zip(places, parts, strict=True)
+            ],
+        )  # fmt: skip
 
 
 def _between(first: float, last: float, word: str) -> Callable[[float], str]:
@@ -158,10 +155,10 @@ LIVES = (
     _drift(0.5),
     _drift(0.1),
     Life(
-        "one partition of 12 is stuck",
+        "one partition of 40 is stuck",
         _between(8 * HOUR + 20, 10 * HOUR, "stalled"),
         reads=lambda at: None if 8 * HOUR <= at < 10 * HOUR else 300.0,
-        partitions=12,
+        partitions=40,
         special=1,
     ),
     Life("bursts", writes=lambda at: 20_000.0 if at % (3 * HOUR) < 10 else 100.0),

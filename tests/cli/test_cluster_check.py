@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
+from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest
 from kcli.core.protocol.messages.describe_transactions import DescribeTransactionsRequest
@@ -110,6 +111,18 @@ def test_what_is_there_and_does_not_answer_is_unknown(cluster: FakeCluster) -> N
     cluster.set_isr("orders", 0, [1])
     done = kcli("cluster", "check", "--timeout", "2s", bootstrap=cluster.bootstrap)
     assert done.code == 8, done.err
+
+
+def test_many_topics_that_could_not_be_read_are_one_gap(cluster: FakeCluster) -> None:
+    for number in range(5):
+        cluster.create_topic(f"t{number}", 1)
+    cluster.drop(DescribeConfigsRequest, then="silence", times=FOREVER)
+    done = kcli("cluster", "check", "--timeout", "2s", "-o", "json", bootstrap=cluster.bootstrap)
+    missing = [part for part in json.loads(done.out)["missing"] if "configuration" in str(part)]
+    assert len(missing) == 1
+    assert done.err.count("the configuration of topic __consumer_offsets and 6 others could not be read") == 1
+    assert "topic t4" not in done.err
+    assert done.code == 6
 
 
 def test_topics_that_the_user_may_not_see_are_not_taken_for_well(cluster: FakeCluster) -> None:

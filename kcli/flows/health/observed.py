@@ -25,6 +25,7 @@ from kcli.core.errors import (
     NotConnectedError,
     NotFoundError,
     OutcomeUnknownError,
+    PartlyFailedError,
     UnsupportedError,
 )
 from kcli.core.exit_codes import ExitCode
@@ -257,14 +258,20 @@ class _Observation:
             ask = partial(self._admin.describe_configs, resources, keys=list(KEYS))
             found = self._read(CONFIGS, ask, found)
         rules = {}
+        alike: dict[tuple[type, str], list[tuple[str, KcliError]]] = {}
         for resource, entries in found.items():
             if isinstance(entries, NotFoundError):
                 continue  # deleted since
             if isinstance(entries, KcliError):
-                self._lacks(CONFIGS, entries)
+                cause = type(entries), entries.why.replace(resource.name, "")
+                alike.setdefault(cause, []).append((resource.name, entries))
                 continue
             values = {entry.name: entry.value for entry in entries}
             rules[resource.name] = TopicRules(min_isr_of(values), values.get(UNCLEAN) == "true", capped)
+        for some in alike.values():  # a broker that does not answer is one gap, and not one for each topic
+            (name, error), *others = some
+            what = f"the configuration of topic {name} and {counted(len(others), 'other')} could not be read"
+            self._lacks(CONFIGS, PartlyFailedError(what, error) if others else error)
         return rules
 
     def _look_for_hidden(self, topics: Collection[str], log_dirs: Mapping[int, list[LogDir]]) -> None:

@@ -19,9 +19,10 @@ from kcli.core.admin.acls import AclBinding, AclPattern, AclPermission, AclResou
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigChange, ConfigKind, ConfigOp, ConfigResource
 from kcli.core.admin.quotas import QuotaEntity
-from kcli.core.errors import AuthError, BrokerError, ConfigError, UnsupportedError
+from kcli.core.errors import AuthError, BrokerError, ConfigError, KcliError, UnsupportedError
 from kcli.core.names import is_own_group, is_own_topic
 from kcli.core.permissions import AclOperation
+from kcli.core.secret import Secret
 from kcli.core.types import TopicSpec
 from kcli.flows.acls.create import AclCreation
 from kcli.flows.acls.delete import ExactAclDeletion
@@ -37,7 +38,7 @@ from kcli.flows.resources.comparison import compare
 from kcli.flows.resources.differences import Difference, is_of_kafka
 from kcli.flows.resources.later_offsets import LaterOffsets, partitions_to_be
 from kcli.flows.resources.names import quota_entity
-from kcli.flows.resources.passwords import Passwords
+from kcli.flows.resources.passwords import NoPasswordError, Passwords
 from kcli.flows.resources.resource import Kind, Ref, Resource
 from kcli.flows.resources.stages import (
     CHANGE,
@@ -209,29 +210,31 @@ class Apply(StagedChange):
             yield steps.placement(TopicPlacement(found.placed, grown, how.moving))
         if found.acls:
             yield steps.acls(AclCreation(found.acls), CREATE, found.acls)
-        for user, mechanisms in found.credentials.items():
-            yield self._of_user(user, mechanisms)
-        for entity, limits in found.limits.items():
-            yield steps.quotas(QuotaAlteration(entity, limits, _is_known), destroys=False)
+        if found.credentials:
+            yield steps.credentials(UserSetting(found.credentials, given=self._password))
+        if found.limits:
+            yield steps.quotas(QuotaAlteration(found.limits, _is_known), destroys=False)
         if found.keys:
             yield steps.configs(ConfigAlterOfEach(found.keys), destroys=False)
         yield from self._of_groups(found, making)
         if found.exact_keys:
             yield steps.configs(ConfigAlterOfEach(found.exact_keys), destroys=True)
-        for entity, limits in found.exact_limits.items():
-            yield steps.quotas(QuotaAlteration(entity, limits, _is_known), destroys=True)
+        if found.exact_limits:
+            yield steps.quotas(QuotaAlteration(found.exact_limits, _is_known), destroys=True)
         if found.acls_left:
             yield steps.acls(ExactAclDeletion(found.acls_left), DELETE, found.acls_left)
-        for user, left in found.mechanisms_left.items():
-            yield steps.credentials(UserDeletion(user, left))
+        if found.mechanisms_left:
+            yield steps.credentials(UserDeletion(found.mechanisms_left))
         for group, topics in found.offsets_left.items():
             yield steps.removal(OffsetDeletion(group, list(topics.items())), steps.offset_step)
         if found.topics_left:
             yield steps.removal(TopicDeletion(found.topics_left, may_lack=True), steps.topic_step)
 
-    def _of_user(self, user: str, mechanisms: Mapping[str, int]) -> Stage:
-        given = partial(self.how.passwords.of, self._wanted[Ref(Kind.USER, user)])
-        return steps.credentials(UserSetting(user, mechanisms, given=given, typed=given))
+    def _password(self, user: str) -> Secret | KcliError:
+        try:
+            return self.how.passwords.of(self._wanted[Ref(Kind.USER, user)])
+        except NoPasswordError as error:
+            return error
 
     def _of_groups(self, found: _Sorted, making: Sequence[Stage]) -> Iterator[Stage]:
         """Groups with offsets in partitions that are created before have a stage of their own each."""

@@ -630,3 +630,61 @@ def test_offsets_in_a_topic_that_could_not_be_created_are_refused(world: World) 
         ("g", "offsets.new-0"): "refused",
         ("g", "offsets.old-0"): "done",
     }
+
+
+def user(name: str) -> str:
+    return document("User", name, password_env="BOB", mechanisms={"SCRAM-SHA-512": {"iterations": 4096}})
+
+
+def quota(name: str) -> str:
+    spec = {"entity": {"user": name}, "limits": {"producer_byte_rate": 1024}}
+    return json.dumps({"apiVersion": "kcli/v1", "kind": "Quota", "spec": spec})
+
+
+MANY = {
+    "topics": lambda number: topic(f"t{number}", partitions=1),
+    "partitions": lambda number: topic(f"one{number}", partitions=2),
+    "replicas": lambda number: topic(f"one{number}", replication_factor=2),
+    "keys": lambda number: topic(f"one{number}", config={"retention.ms": 5000 + number}),
+    "acls": lambda number: acl(f"t{number}"),
+    "users": lambda number: user(f"u{number}"),
+    "quotas": lambda number: quota(f"u{number}"),
+    "groups": lambda number: document(
+        "GroupConfig", f"g{number}", config={"consumer.session.timeout.ms": 50000}
+    ),
+}
+
+
+@pytest.mark.parametrize("what", MANY)
+def test_the_number_of_requests_does_not_grow_with_that_of_resources(world: World, what: str) -> None:
+    """Nor that of an undo, and of a diff."""
+    for number in range(30):
+        world.cluster.create_topic(f"one{number}", 1, replicas={0: [1]})
+    counts = []
+    for numbers in (range(2), range(2, 30)):
+        file = world.file(*map(MANY[what], numbers))
+        since = len(world.cluster.requests)
+        done = world(f"apply {file} --yes -o json")
+        assert {one["status"] for one in done.items} == {"done"}
+        world(f"diff {file}")
+        world(f"undo {json.loads(done.out)['undo']} --yes", None)
+        counts.append(len(world.cluster.requests) - since)
+    few, many = counts
+    assert many <= few + 5, "what is waited for is asked about again"
+
+
+def test_a_credential_that_is_acknowledged_and_lost_is_failed_and_the_others_are_done(world: World) -> None:
+    world.cluster.scram.losses = {("bob", 2)}
+    file = world.file(user("alice"), user("bob"))
+    done = world(f"apply {file} --yes --timeout 1s -o json", 7)
+    assert {one["name"]: one["status"] for one in done.items} == {"alice": "done", "bob": "failed"}
+    assert "was set, and is not there with 4096 iterations" in done.err
+    world.cluster.scram.losses = set()
+    again = world(f"apply {file} --yes -o json")
+    assert {one["name"]: one["status"] for one in again.items} == {"alice": "unchanged", "bob": "done"}
+
+
+def test_a_user_without_a_password_does_not_keep_others_from_being_set(world: World) -> None:
+    without = document("User", "carl", mechanisms={"SCRAM-SHA-512": {"iterations": 4096}})
+    rows = world.rows(f"apply {world.file(without, user('bob'))} --yes", 7)
+    assert sorted(rows.values()) == ["done", "refused"]

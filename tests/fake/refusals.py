@@ -72,7 +72,9 @@ class Refusal:
             self._mark(made, "error_code")
         elif isinstance(self._shape, InOrder):
             asked = getattr(seen.request, self._shape.asked)
-            rows = [self._shape.row(**{name: getattr(one, name) for name in self._shape.same}) for one in asked]
+            rows = [
+                self._shape.row(**{name: getattr(one, name) for name in self._shape.same}) for one in asked
+            ]
             setattr(made, self._shape.rows, rows)
             self.put_into(made)
         else:

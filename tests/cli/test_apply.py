@@ -13,6 +13,7 @@ import pytest
 
 from kcli.core.protocol.messages.create_acls import CreateAclsRequest
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
+from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.resources.resource import acl_name, quota_name
 from tests.cli.errors.typing_remedies import type_remedy
@@ -688,3 +689,46 @@ def test_a_user_without_a_password_does_not_keep_others_from_being_set(world: Wo
     without = document("User", "carl", mechanisms={"SCRAM-SHA-512": {"iterations": 4096}})
     rows = world.rows(f"apply {world.file(without, user('bob'))} --yes", 7)
     assert sorted(rows.values()) == ["done", "refused"]
+
+
+def test_what_brokers_refuse_has_its_place_in_the_file_and_the_rest_is_done(world: World) -> None:
+    head = "apiVersion: kcli/v1\nkind: Topic\nmetadata: {name: old}\nspec:\n"
+    other = topic("new", partitions=1)
+    path = world.folder / "placed.yaml"
+
+    path.write_text(f"{head}  config:\n    retention.ms: 7\n---\n{other}\n")
+    world.cluster.fail(IncrementalAlterConfigsRequest, Code.INVALID_CONFIG, times=FOREVER)
+    said = f"kcli: {path}:6:5: changing the configuration of topic old"
+    assert said in world(f"apply {path} --dry-run", 6).err
+    done = world(f"apply {path} --yes -o json", 6)
+    assert said.removeprefix("kcli: ") in done.err
+    assert {one["name"]: one["status"] for one in done.items} == {"old": "refused", "new": "done"}
+    world.cluster.heal()
+    path.write_text(f"{head}  partitions: 1\n")
+    assert (
+        f"kcli: {path}:5:3: topic old has 2 partitions, it cannot have 1"
+        in world(f"apply {path} --yes", 7).err
+    )
+    path.write_text(f"{head}  config:\n    retention.mss: 5\n")
+    said = f"kcli: {path}:6:5: topic old has no configuration key 'retention.mss'"
+    assert said in world(f"apply {path} --yes", 2).err
+
+
+def test_several_names_are_confirmed_on_the_line(world: World) -> None:
+    config = world.folder / "kcli" / "config.toml"
+    config.parent.mkdir(exist_ok=True)
+    config.write_text(f'[profiles.prod]\nbootstrap.servers = "{world.cluster.bootstrap}"\nprotected = true\n')
+    world.cluster.create_topic("gone", 1)
+    file = world.file(topic("new", partitions=1))
+    line = f"apply {file} --profile prod --prune --only Topic --no-input"
+    for confirmed in (
+        "",
+        "--confirm prod --yes",
+        "--confirm old --confirm gone",
+        "--confirm prod --confirm old",
+    ):
+        refused = world(f"{line} {confirmed}", 2)
+        assert "nothing was done" in refused.err
+        assert "new" not in world.export
+    done = world(f"{line} --confirm prod --confirm old --confirm gone -o json")
+    assert {one["name"]: one["status"] for one in done.items} == dict.fromkeys(("new", "old", "gone"), "done")

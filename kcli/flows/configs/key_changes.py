@@ -33,6 +33,14 @@ _PAUSE = 0.05
 _EDITS = (ConfigOp.APPEND, ConfigOp.SUBTRACT)
 
 
+class NoKeyError(ConfigError):
+    """``resource`` cannot have the ``key``."""
+
+    def __init__(self, resource: ConfigResource, key: str, what: str, *, why: str, do: str) -> None:
+        super().__init__(what, why=why, do=do)
+        self.resource, self.key = resource, key
+
+
 class ReadOnlyKeyError(KcliError):
     """A key that brokers change only at their start."""
 
@@ -234,7 +242,9 @@ def _check_known(resource: ConfigResource, key: str, known: Collection[str]) -> 
     if resource.kind is ConfigKind.BROKER and (not near or key.startswith(_LISTENER)):
         return
     thing = "logger" if resource.kind is ConfigKind.BROKER_LOGGER else "key"
-    raise ConfigError(
+    raise NoKeyError(
+        resource,
+        key,
         f"broker {resource.name} has no logger {key!r}"
         if thing == "logger"
         else f"{resource} has no configuration key {key!r}",

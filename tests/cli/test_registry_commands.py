@@ -766,3 +766,31 @@ def test_without_a_registry_each_command_says_how_to_name_one(tmp_path: Path) ->
         done = kcli("registry", verb, *words)
         assert done.code == 2, done
         assert "-X schema.registry.url=http://HOST:8081, or --profile" in done.err
+
+
+def test_requests_to_the_registry_are_shown_without_secrets(world: World) -> None:
+    done = world("registry describe orders-value --debug=proto -X basic.auth.user.info=me:geheim")
+    lines = [line.partition(" ")[2] for line in done.err.splitlines()]
+    where = f"{world.running.url} GET /subjects/orders-value/versions"
+    assert f"→ {where} 0 bytes" in lines
+    assert any(re.fullmatch(rf"← {re.escape(where)} 200 \d+ bytes \d+ ms", line) for line in lines)
+    assert "geheim" not in done.err
+
+
+def test_the_registry_may_inherit_the_credentials_for_brokers(world: World) -> None:
+    source = ("-X", "basic.auth.credentials.source=SASL_INHERIT")
+    login = (
+        "-X",
+        "security.protocol=SASL_SSL",
+        "-X",
+        "sasl.mechanism=PLAIN",
+        "-X",
+        "sasl.username=me",
+        "-X",
+        "sasl.password=geheim",
+    )
+    world("registry list", *source, *login)
+    assert world.content.headers[-1]["Authorization"] == "Basic bWU6Z2VoZWlt"
+    none = world("registry list", *source, code=2)
+    assert "SASL_INHERIT without sasl.username and sasl.password" in none.err
+    assert "has no effect" in world("registry list", *login, code=2).err

@@ -62,8 +62,9 @@ def lost_answers(
 
 
 def wait_until_empty(admin: Admin, wrong: Callable[[], C], done: str, *, see: str) -> C:
-    """Calls ``wrong``, which reads, until nothing is; what is still wrong after the time for a call (``--timeout``). It is
-    longer while less and less is wrong: a busy broker takes long to learn of thousands of changes.
+    """Calls ``wrong``, which reads, until nothing is; what is still wrong after the time for a call (``--timeout``).
+
+    It is longer while less and less is wrong: a busy broker takes long to learn of thousands of changes.
 
     ``done`` says what was changed, for the ReadBackError where it cannot be read.
     """

@@ -120,6 +120,10 @@ def add_partitions(admin: Admin, wanted: Sequence[AddedPartitions]) -> dict[str,
     try:
         return admin.create_partitions({one.topic: one.wanted for one in wanted})
     except (ConnectError, TimedOutError) as error:
-        see = f"topics describe {quote(wanted[0].topic)}" if len(wanted) == 1 else "topics list"
-        error.do = f"partitions may have been added: `kcli {see}` shows whether they were"
+        first = quote(wanted[0].topic)
+        error.do = (
+            f"partitions may have been added: `kcli topics describe {first}` shows whether they were"
+            if len(wanted) == 1
+            else "partitions may have been added: run it again, and see the plan"
+        )
         return dict.fromkeys((one.topic for one in wanted), error)

@@ -65,7 +65,7 @@ complete -c kcli -l progress -x -a 'auto none bar json' -d 'how progress is show
 complete -c kcli -l timeout -x -d 'limit for the first contact and for each request of an administrative command (default: 10s)'
 complete -c kcli -l no-input -d 'never prompt; exit with 2 where an answer is required'
 complete -c kcli -l yes -d 'answer every confirmation with yes'
-complete -c kcli -l confirm -x -d 'confirm by giving the name that would otherwise have to be typed'
+complete -c kcli -l confirm -x -d 'confirm by giving the name that would otherwise have to be typed; repeatable'
 complete -c kcli -l dry-run -d 'check everything, change nothing'
 complete -c kcli -s h -l help -d 'show help and exit'
 complete -c kcli -s V -l version -d 'show the version and exit; with -v also what it is built on'
@@ -658,29 +658,36 @@ complete -c kcli -n '__kcli_at kcli registry list' -l deleted -d 'subjects of wh
 complete -c kcli -n '__kcli_at kcli registry list' -l type -x -a 'avro protobuf json' -d 'only subjects whose latest schema has this type'
 complete -c kcli -n '__kcli_at kcli registry list' -l context -x -d 'only subjects of this context; . is the default context, as in :.CONTEXT:SUBJECT'
 
+complete -c kcli -n '__kcli_at_argument 0 kcli registry describe' -a '(__kcli_names subjects)'
 complete -c kcli -n '__kcli_at kcli registry describe' -l deleted -d 'softly deleted versions, too'
 complete -c kcli -n '__kcli_at kcli registry describe' -l references -d 'all schemas to which it refers, and those that refer to it'
 complete -c kcli -n '__kcli_at kcli registry describe' -l context -x -d 'the context of the subject, as in :.CONTEXT:SUBJECT'
 
+complete -c kcli -n '__kcli_at_argument 0 kcli registry register' -a '(__kcli_names subjects)'
 complete -c kcli -n '__kcli_at_argument 1 kcli registry register' -F
 complete -c kcli -n '__kcli_at kcli registry register' -l type -x -a 'avro protobuf json' -d 'type of the schema (default: by .avsc, .proto or .json)'
 complete -c kcli -n '__kcli_at kcli registry register' -l reference -x -d 'a schema to which it refers, by NAME; repeatable'
 complete -c kcli -n '__kcli_at kcli registry register' -l context -x -d 'the context of the subject, as in :.CONTEXT:SUBJECT'
 
+complete -c kcli -n '__kcli_at_argument 0 kcli registry check' -a '(__kcli_names subjects)'
 complete -c kcli -n '__kcli_at_argument 1 kcli registry check' -F
 complete -c kcli -n '__kcli_at kcli registry check' -l type -x -a 'avro protobuf json' -d 'type of the schema (default: by .avsc, .proto or .json)'
 complete -c kcli -n '__kcli_at kcli registry check' -l reference -x -d 'a schema to which it refers, by NAME; repeatable'
 complete -c kcli -n '__kcli_at kcli registry check' -l context -x -d 'the context of the subject, as in :.CONTEXT:SUBJECT'
 
+complete -c kcli -n '__kcli_at_argument 0 kcli registry usage' -a '(__kcli_names subjects)'
 complete -c kcli -n '__kcli_at kcli registry usage' -s t -l topic -x -d 'only this topic, or those that match a shell pattern or ^REGEX; repeatable (default: all)'
 complete -c kcli -n '__kcli_at kcli registry usage' -l records -x -d 'how many offsets at the end of each partition are read (default: 100)'
 complete -c kcli -n '__kcli_at kcli registry usage' -l context -x -d 'the context of the subject, as in :.CONTEXT:SUBJECT'
 
+complete -c kcli -n '__kcli_at_argument 0 kcli registry delete' -a '(__kcli_names subjects)'
 complete -c kcli -n '__kcli_at kcli registry delete' -l permanent -d 'delete for good, also what is softly deleted already'
 complete -c kcli -n '__kcli_at kcli registry delete' -l context -x -d 'the context of the subject, as in :.CONTEXT:SUBJECT'
 
+complete -c kcli -n '__kcli_at_argument 0 kcli registry undelete' -a '(__kcli_names subjects)'
 complete -c kcli -n '__kcli_at kcli registry undelete' -l context -x -d 'the context of the subject, as in :.CONTEXT:SUBJECT'
 
+complete -c kcli -n '__kcli_at kcli registry export' -a '(__kcli_names subjects)'
 complete -c kcli -n '__kcli_at kcli registry export' -l match -x -d 'only subjects whose names match this shell pattern'
 complete -c kcli -n '__kcli_at kcli registry export' -l context -x -d 'only subjects of this context; . is the default context, as in :.CONTEXT:SUBJECT'
 
@@ -688,10 +695,12 @@ complete -c kcli -n '__kcli_at_argument 0 kcli registry import' -F
 complete -c kcli -n '__kcli_at kcli registry import' -l new-ids -d 'have the registry choose ids and versions'
 complete -c kcli -n '__kcli_at kcli registry import' -l context -x -d 'put all subjects into this context; . is the default context, as in :.CONTEXT:SUBJECT'
 
+complete -c kcli -n '__kcli_at_argument 0 kcli registry config' -a '(__kcli_names subjects)'
 complete -c kcli -n '__kcli_at kcli registry config' -l set -x -d 'set it, after a plan and a question'
 complete -c kcli -n '__kcli_at kcli registry config' -l unset -d 'take away what the subject has of its own'
 complete -c kcli -n '__kcli_at kcli registry config' -l context -x -d 'the context of the subject, as in :.CONTEXT:SUBJECT'
 
+complete -c kcli -n '__kcli_at_argument 0 kcli registry mode' -a '(__kcli_names subjects)'
 complete -c kcli -n '__kcli_at kcli registry mode' -l set -x -d 'set it, after a plan and a question'
 complete -c kcli -n '__kcli_at kcli registry mode' -l unset -d 'take away what the subject has of its own'
 complete -c kcli -n '__kcli_at kcli registry mode' -l force -d 'with --set IMPORT: although there are schemas'

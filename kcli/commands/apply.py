@@ -14,8 +14,8 @@ from kcli.commands.shared.params import RATE, Rate, bytes_a_second
     "apply",
     exits={
         8: "a rule of --policy is broken; nothing was changed",
-        2: "a file cannot be understood, or --prune has neither --only nor --match: nothing was changed; or Kafka "
-        "refuses a value: the rest is done",
+        2: "a file cannot be understood, or --prune has neither --only nor --match: nothing was changed",
+        6: "some of it was done, and some was not, such as what has a value that Kafka refuses",
         7: "something is refused, such as fewer partitions, or has changed since the plan; the rest is done",
     },
     reads=("XDG_STATE_HOME",),

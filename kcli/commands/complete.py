@@ -1,5 +1,5 @@
-"""``kcli __complete``: names of groups, topics, profiles or sandboxes for a shell, and fields of a topic's records.
-Hidden; its scripts call it.
+"""``kcli __complete``: names of groups, topics, profiles, sandboxes or subjects of a schema registry for a shell, and
+fields of a topic's records. Hidden; its scripts call it.
 
     kcli __complete KIND bash LINE BREAKS        the line up to the cursor as it was typed, $COMP_WORDBREAKS
     kcli __complete KIND zsh PREFIX WORD…        the words before the cursor's as they were typed
@@ -63,7 +63,7 @@ _OF_A_SAMPLE = {
     "isolation_level": "read_uncommitted", "allow_auto_create_topics": False, "enable_auto_commit": False,
     "fetch_max_wait_ms": 100, "max_partition_fetch_bytes": 1 << 18, "fetch_max_bytes": 1 << 20,
 }  # fmt: skip
-_SANDBOXES, _PROFILES = "sandboxes", "profiles"
+_SANDBOXES, _PROFILES, _SUBJECTS = "sandboxes", "profiles", "subjects"
 _IN_WHERE = ("key", "value", "headers", "topic", "partition", "offset", "timestamp")
 _FIELDS: dict[str, tuple[str, ...]] = {
     "fields": (*_IN_WHERE, "timestamp_type", "time", "date", "hour", "leader_epoch"),
@@ -72,7 +72,7 @@ _FIELDS: dict[str, tuple[str, ...]] = {
 }
 """Fields that every record has, by where they are written; without any, only paths into the value are."""
 _KINDS: dict[str, str | tuple[str, ...]] = {
-    "groups": GROUP_PREFIXES, "topics": "__", _SANDBOXES: "", _PROFILES: "", **dict.fromkeys(_FIELDS, "")
+    "groups": GROUP_PREFIXES, "topics": "__", _SANDBOXES: "", _PROFILES: "", _SUBJECTS: "", **dict.fromkeys(_FIELDS, "")
 }  # fmt: skip
 """What may be requested, and how names begin that belong to the cluster itself, or to kcli."""
 
@@ -155,6 +155,8 @@ class _Completion:
             names = [name for config in configs for name in config.names]
             sandboxes = [SANDBOX + state.name for state in _discovery().running()]
             self._finish([*names, *sandboxes], answered=True)
+        if self._request.kind == _SUBJECTS:
+            self._offer_subjects()
         found = resolve(sources_of(self._request.cluster, _find_sandbox))
         resolved = found.revealed(_secret_of_file)
         list(check_private_files(resolved))  # an error for one that others can change
@@ -178,6 +180,35 @@ class _Completion:
         from kcli.flows.completion.names_request import request_names  # only where no fresh names are cached
 
         self._ask(partial(request_names, kind, options), LIMIT)
+
+    def _offer_subjects(self) -> NoReturn:
+        """Those of the schema registry; no broker is contacted."""
+        from kcli.flows.completion.subjects import (  # http and ssl: for a registry only
+            limited,
+            request_subjects,
+        )
+        from kcli.profiles.secrets import SecretReader, registry_values
+        from kcli.serde.registry.options import RegistryOptions
+
+        found = resolve(sources_of(self._request.cluster, _find_sandbox), need_broker=False)
+        for value in found.registry.values():
+            if isinstance(value, SecretSource):
+                _secret_of_file(value)  # an error for one that a command would print
+        login = found.revealed(_secret_of_file).values
+        values = registry_values(
+            SecretReader(os.environ, lambda _warning: None),
+            found.registry,
+            lambda: (login.get("sasl_username", ""), login.get("sasl_password")),
+        )
+        options = limited(RegistryOptions.build(values), FIRST_LIMIT)
+        path = names_path(cache_home(), _SUBJECTS, options)
+        self._kept, fresh = read_names(path, wall_ms() / 1000)
+        if fresh:
+            self._finish(self._kept, answered=True)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        self._path = path
+        plaintext = bool(found.values.get("allow_plaintext_secrets", False))
+        self._ask(partial(request_subjects, options, plaintext), LIMIT)
 
     def _ask(self, request: Callable[[float], tuple[list[str], bool]], limit: float) -> NoReturn:
         limit = limit if self._kept else FIRST_LIMIT

@@ -32,12 +32,12 @@ def signalled(number: int) -> int:
 
 
 _SIGNALS = frozenset((ExitCode.HANGUP, ExitCode.INTERRUPTED, ExitCode.TERMINATED))
-_BEFORE_PARTLY = (ExitCode.DATA, ExitCode.DENIED, ExitCode.REFUSED, ExitCode.UNREACHABLE, ExitCode.USAGE)
-_AFTER_PARTLY = (ExitCode.CHECK, ExitCode.FAILED)
+_BEFORE_PARTLY = (ExitCode.DATA, ExitCode.DENIED, ExitCode.REFUSED, ExitCode.UNREACHABLE)
+_AFTER_PARTLY = (ExitCode.USAGE, ExitCode.CHECK, ExitCode.FAILED)
 
 
 def worst(codes: Iterable[int], *, done: bool) -> int:
-    """The one exit status for many: a signal, 5, 4, 7, 3, 2, then 6 if anything was done, 8, 1; 0 for none."""
+    """The one exit status for many: a signal, 5, 4, 7, 3, then 6 if anything was done, 2, 8, 1; 0 for none."""
     left = {code for code in codes if code}
     for code in sorted(left & _SIGNALS):
         return code

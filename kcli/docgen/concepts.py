@@ -622,7 +622,7 @@ _SECURITY = (
 _EXIT_CODES = (
     Section("Exit codes", EXIT_CODES),
     Section(
-        "When several apply", ("The first of: a signal, 5, 4, 7, 3, then 6 if anything was done, 8, 1.",)
+        "When several apply", ("The first of: a signal, 5, 4, 7, 3, then 6 if anything was done, 2, 8, 1.",)
     ),
     Section(
         "Examples",

@@ -64,11 +64,16 @@ def lost_answers(
 def wait_until_empty(admin: Admin, wrong: Callable[[], C], done: str, *, see: str) -> C:
     """Calls ``wrong``, which reads, until nothing is; what is still wrong after the time for a call (``--timeout``).
 
+    It is longer while less and less is wrong: a busy broker takes long to learn of thousands of changes.
+
     ``done`` says what was changed, for the ReadBackError where it cannot be read.
     """
-    until = admin.cluster.deadline()
+    until, fewest = admin.cluster.deadline(), None
     try:
         while (found := wrong()) and admin.cluster.loop.now() < until:
+            if fewest is not None and len(found) < fewest:
+                until = max(until, admin.cluster.loop.now() + VISIBLE_WITHIN)
+            fewest = len(found)
             admin.cluster.sleep(_PAUSE)
     except KcliError as error:
         raise ReadBackError(f"{done}, but not read back", why=str(error), do=see) from error

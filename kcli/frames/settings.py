@@ -3,7 +3,7 @@
 import os
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from kcli.core.errors import ConfigError
@@ -34,8 +34,10 @@ def settings_of(kind: type[O], options: O | None, profile: str | None, values: M
     """
     own = {name: value for name, value in values.items() if name not in _REGISTRY}
     registry = {name: _registry_value(name, value) for name, value in values.items() if name in _REGISTRY}
+    reader = SecretReader(os.environ, warn)
     if profile is None:
-        return Settings(given(kind, options, own), RegistryOptions.build(registry))
+        client = given(kind, options, own)
+        return Settings(client, RegistryOptions.build(registry_values(reader, registry, _login(client))))
     if options is not None:
         raise ConfigError(
             "options and profile were both given",
@@ -44,17 +46,16 @@ def settings_of(kind: type[O], options: O | None, profile: str | None, values: M
         )
     parsed = given(kind, None, own)  # also checks the names
     resolved = _resolved(profile, need_broker="bootstrap_servers" not in own)
-    reader = SecretReader(os.environ, warn)
-    found = registry_values(
-        reader, {name: value for name, value in resolved.registry.items() if name not in registry}
-    )
     replaced = {name: getattr(parsed, name) for name in own}
     known = option_names(kind)
     without = [name for name in resolved.values if name not in known]
-    return Settings(
-        resolved.revealed(reader.read).options(kind, replaced, without),
-        RegistryOptions.build({**found, **registry}),
-    )
+    client = resolved.revealed(reader.read).options(kind, replaced, without)
+    found = registry_values(reader, {**resolved.registry, **registry}, _login(client))
+    return Settings(client, RegistryOptions.build(found))
+
+
+def _login(options: Any) -> Callable[[], tuple[str, Secret]]:
+    return lambda: (options.sasl_username, options.sasl_password)
 
 
 def warn(text: str) -> None:

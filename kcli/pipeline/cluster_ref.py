@@ -74,7 +74,11 @@ class ClusterRef:
             again = self._resolved()
             for name, origin in self.registry_by_origin.items():
                 found[name] = _found(again.registry, name, origin)
-        return RegistryOptions.build(registry_values(reader, found))
+        return RegistryOptions.build(registry_values(reader, found, self._login))
+
+    def _login(self) -> tuple[str, Secret]:
+        own = self.options(ClientOptions)
+        return own.sasl_username, own.sasl_password
 
     def without(self, names: Collection[str]) -> "ClusterRef":
         """The reference without these options, by field name."""

@@ -61,9 +61,11 @@ class SecretReader:
         return first_text(command_output(source, self._environ, self._seconds), source)
 
 
-def registry_values(reader: SecretReader, found: Mapping[str, Any]) -> dict[str, Any]:
+def registry_values(
+    reader: SecretReader, found: Mapping[str, Any], login: Callable[[], tuple[str, Secret | None]]
+) -> dict[str, Any]:
     """The values of the registry's options, by field name, with their secrets. A token that a file or a command gives can
-    be read again.
+    be read again. ``login`` returns name and password for brokers, where the registry inherits them.
     """
     values = {
         name: reader.read(value) if isinstance(value, SecretSource) else value
@@ -72,7 +74,16 @@ def registry_values(reader: SecretReader, found: Mapping[str, Any]) -> dict[str,
     token = found.get("bearer_auth_token")
     if isinstance(token, SecretSource):
         values["bearer_auth_token_reader"] = lambda: reader.again(token)
+    if inherits(found):
+        name, password = login()
+        if name and password:
+            values["basic_auth_user_info"] = Secret(f"{name}:{password.reveal()}")
     return values
+
+
+def inherits(found: Mapping[str, Any]) -> bool:
+    """Whether name and password for the registry are those for brokers."""
+    return found.get("basic_auth_credentials_source") == "SASL_INHERIT"
 
 
 def read_secret_file(source: SecretSource, warn: Callable[[str], None]) -> str:

@@ -13,6 +13,7 @@ import pytest
 
 from kcli.core.protocol.messages.create_acls import CreateAclsRequest
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
+from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.resources.resource import acl_name, quota_name
 from tests.cli.errors.typing_remedies import type_remedy
@@ -373,7 +374,7 @@ def test_offsets_are_set_as_by_an_import_and_go_back(world: World) -> None:
     commit(world.cluster, "g", {TopicPartition("old", 0): OffsetAndMetadata(7)})
     file = world.file(document("GroupOffsets", "g", offsets={"old": {0: 3, 1: 0}}))
     plan = world(f"apply {file} --dry-run").out
-    assert "7" in plan
+    assert "Set the offsets of group g on " in plan
     journal = json.loads(world(f"apply {file} --yes -o json").out)["undo"]
     assert "0: 3" in world("export GroupOffsets").out
     assert set(world.rows(f"apply {file} --yes").values()) == {"unchanged"}
@@ -630,3 +631,104 @@ def test_offsets_in_a_topic_that_could_not_be_created_are_refused(world: World) 
         ("g", "offsets.new-0"): "refused",
         ("g", "offsets.old-0"): "done",
     }
+
+
+def user(name: str) -> str:
+    return document("User", name, password_env="BOB", mechanisms={"SCRAM-SHA-512": {"iterations": 4096}})
+
+
+def quota(name: str) -> str:
+    spec = {"entity": {"user": name}, "limits": {"producer_byte_rate": 1024}}
+    return json.dumps({"apiVersion": "kcli/v1", "kind": "Quota", "spec": spec})
+
+
+MANY = {
+    "topics": lambda number: topic(f"t{number}", partitions=1),
+    "partitions": lambda number: topic(f"one{number}", partitions=2),
+    "replicas": lambda number: topic(f"one{number}", replication_factor=2),
+    "keys": lambda number: topic(f"one{number}", config={"retention.ms": 5000 + number}),
+    "acls": lambda number: acl(f"t{number}"),
+    "users": lambda number: user(f"u{number}"),
+    "quotas": lambda number: quota(f"u{number}"),
+    "groups": lambda number: document(
+        "GroupConfig", f"g{number}", config={"consumer.session.timeout.ms": 50000}
+    ),
+}
+
+
+@pytest.mark.parametrize("what", MANY)
+def test_the_number_of_requests_does_not_grow_with_that_of_resources(world: World, what: str) -> None:
+    """Nor that of an undo, and of a diff."""
+    for number in range(30):
+        world.cluster.create_topic(f"one{number}", 1, replicas={0: [1]})
+    counts = []
+    for numbers in (range(2), range(2, 30)):
+        file = world.file(*map(MANY[what], numbers))
+        since = len(world.cluster.requests)
+        done = world(f"apply {file} --yes -o json")
+        assert {one["status"] for one in done.items} == {"done"}
+        world(f"diff {file}")
+        world(f"undo {json.loads(done.out)['undo']} --yes", None)
+        counts.append(len(world.cluster.requests) - since)
+    few, many = counts
+    assert many <= few + 5, "what is waited for is asked about again"
+
+
+def test_a_credential_that_is_acknowledged_and_lost_is_failed_and_the_others_are_done(world: World) -> None:
+    world.cluster.scram.losses = {("bob", 2)}
+    file = world.file(user("alice"), user("bob"))
+    done = world(f"apply {file} --yes --timeout 1s -o json", 7)
+    assert {one["name"]: one["status"] for one in done.items} == {"alice": "done", "bob": "failed"}
+    assert "was set, and is not there with 4096 iterations" in done.err
+    world.cluster.scram.losses = set()
+    again = world(f"apply {file} --yes -o json")
+    assert {one["name"]: one["status"] for one in again.items} == {"alice": "unchanged", "bob": "done"}
+
+
+def test_a_user_without_a_password_does_not_keep_others_from_being_set(world: World) -> None:
+    without = document("User", "carl", mechanisms={"SCRAM-SHA-512": {"iterations": 4096}})
+    rows = world.rows(f"apply {world.file(without, user('bob'))} --yes", 7)
+    assert sorted(rows.values()) == ["done", "refused"]
+
+
+def test_what_brokers_refuse_has_its_place_in_the_file_and_the_rest_is_done(world: World) -> None:
+    head = "apiVersion: kcli/v1\nkind: Topic\nmetadata: {name: old}\nspec:\n"
+    other = topic("new", partitions=1)
+    path = world.folder / "placed.yaml"
+
+    path.write_text(f"{head}  config:\n    retention.ms: 7\n---\n{other}\n")
+    world.cluster.fail(IncrementalAlterConfigsRequest, Code.INVALID_CONFIG, times=FOREVER)
+    said = f"kcli: {path}:6:5: changing the configuration of topic old"
+    assert said in world(f"apply {path} --dry-run", 6).err
+    done = world(f"apply {path} --yes -o json", 6)
+    assert said.removeprefix("kcli: ") in done.err
+    assert {one["name"]: one["status"] for one in done.items} == {"old": "refused", "new": "done"}
+    world.cluster.heal()
+    path.write_text(f"{head}  partitions: 1\n")
+    assert (
+        f"kcli: {path}:5:3: topic old has 2 partitions, it cannot have 1"
+        in world(f"apply {path} --yes", 7).err
+    )
+    path.write_text(f"{head}  config:\n    retention.mss: 5\n")
+    said = f"kcli: {path}:6:5: topic old has no configuration key 'retention.mss'"
+    assert said in world(f"apply {path} --yes", 2).err
+
+
+def test_several_names_are_confirmed_on_the_line(world: World) -> None:
+    config = world.folder / "kcli" / "config.toml"
+    config.parent.mkdir(exist_ok=True)
+    config.write_text(f'[profiles.prod]\nbootstrap.servers = "{world.cluster.bootstrap}"\nprotected = true\n')
+    world.cluster.create_topic("gone", 1)
+    file = world.file(topic("new", partitions=1))
+    line = f"apply {file} --profile prod --prune --only Topic --no-input"
+    for confirmed in (
+        "",
+        "--confirm prod --yes",
+        "--confirm old --confirm gone",
+        "--confirm prod --confirm old",
+    ):
+        refused = world(f"{line} {confirmed}", 2)
+        assert "nothing was done" in refused.err
+        assert "new" not in world.export
+    done = world(f"{line} --confirm prod --confirm old --confirm gone -o json")
+    assert {one["name"]: one["status"] for one in done.items} == dict.fromkeys(("new", "old", "gone"), "done")

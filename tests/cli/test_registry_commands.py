@@ -17,7 +17,8 @@ from tests.fake.cluster import FakeCluster
 from tests.lines import REGISTRY
 from tests.registry.fake import FakeRegistry, RefusedError
 from tests.registry.server import RunningRegistry
-from tests.run import Done, environment, kcli, start
+from tests.run import Done, environment, kcli, run, start
+from tests.warm_kcli import KCLI
 
 FIELD = {"name": "id", "type": "long"}
 CUSTOMER = {"type": "record", "name": "shop.Customer", "fields": [FIELD]}
@@ -706,6 +707,17 @@ def test_usage_finds_ids_in_keys_values_and_headers(confluent: World, cluster: F
     assert shared["items"][0]["other_subjects"] == ["lonely"]
 
 
+def test_usage_of_a_subject_of_a_context_names_others_of_that_context(
+    confluent: World, cluster: FakeCluster
+) -> None:
+    for name in ("one", "two"):  # with the id 1, which is another schema in the default context
+        confluent.content.register(f":.eu:{name}", {"schema": json.dumps("bytes")})
+    put(cluster, "values", 0, (None, b"\0\0\0\0\1x", ()))
+    for line in (":.eu:one -t values", "one --context eu -t values"):
+        (row,) = usage(confluent, cluster, line)["items"]
+        assert (row["id"], row["records"], row["other_subjects"]) == (1, 1, [":.eu:two"])
+
+
 def test_usage_says_what_it_could_not_read(confluent: World, cluster: FakeCluster) -> None:
     put(cluster, "values", 0, (None, b"\0\0\0\0\3x", ()))
     cluster.move_leader("keys", 0, -1)
@@ -766,3 +778,58 @@ def test_without_a_registry_each_command_says_how_to_name_one(tmp_path: Path) ->
         done = kcli("registry", verb, *words)
         assert done.code == 2, done
         assert "-X schema.registry.url=http://HOST:8081, or --profile" in done.err
+
+
+def test_requests_to_the_registry_are_shown_without_secrets(world: World) -> None:
+    done = world("registry describe orders-value --debug=proto -X basic.auth.user.info=me:geheim")
+    lines = [line.partition(" ")[2] for line in done.err.splitlines()]
+    where = f"{world.running.url} GET /subjects/orders-value/versions"
+    assert f"→ {where} 0 bytes" in lines
+    assert any(re.fullmatch(rf"← {re.escape(where)} 200 \d+ bytes \d+ ms", line) for line in lines)
+    assert "geheim" not in done.err
+
+
+def test_the_registry_may_inherit_the_credentials_for_brokers(world: World) -> None:
+    source = ("-X", "basic.auth.credentials.source=SASL_INHERIT")
+    login = (
+        "-X",
+        "security.protocol=SASL_SSL",
+        "-X",
+        "sasl.mechanism=PLAIN",
+        "-X",
+        "sasl.username=me",
+        "-X",
+        "sasl.password=geheim",
+    )
+    world("registry list", *source, *login)
+    assert world.content.headers[-1]["Authorization"] == "Basic bWU6Z2VoZWlt"
+    none = world("registry list", *source, code=2)
+    assert "SASL_INHERIT without sasl.username and sasl.password" in none.err
+    assert "has no effect" in world("registry list", *login, code=2).err
+
+
+def test_subjects_are_completed_from_the_registry_of_the_line_and_kept(world: World) -> None:
+    variables = {
+        "XDG_CACHE_HOME": str(world.folder / "cache"),
+        "XDG_CONFIG_HOME": str(world.folder),
+        "HOME": str(world.folder),
+    }
+    (world.folder / "kcli").mkdir(exist_ok=True)
+    config = world.folder / "kcli" / "config.toml"
+    config.write_text(f'[profiles.eu]\n"schema.registry.url" = "{world.running.url}"\n')
+
+    def asked(prefix: str, *words: str) -> tuple[list[str], int]:
+        since = len(world.content.headers)
+        line = [*KCLI, "__complete", "subjects", "zsh", prefix, "kcli", "registry", "describe", *words]
+        done = run(line, env=environment(**variables), capture_output=True)
+        assert (done.returncode, done.stderr) == (0, b"")
+        names = [row.partition("\t")[0] for row in done.stdout.decode().splitlines()]
+        return names, len(world.content.headers) - since
+
+    assert asked("", "--profile", "eu") == (["customer-value", "lonely", "orders-value"], 1)
+    assert asked("lo", "--profile", "eu") == (["lonely"], 0), "it is kept for a minute"
+    assert asked("lo", "-X", f"schema.registry.url={world.running.url}/") == (["lonely"], 1)
+    assert asked("lo") == ([], 0)
+    assert asked("lo", "-X", "schema.registry.url=http://127.0.0.1:1") == ([], 0)
+    secret = ("-X", "basic.auth.user.info_command=echo me:geheim")
+    assert asked("lo", "--profile", "eu", *secret) == ([], 0), "no program is run for it"

@@ -70,11 +70,14 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class InOrder:
-    """A list of things without names: the entries of the answer are in the order of the request."""
+    """A list of things without names: the entries of the answer are in the order of the request. ``same``: what they
+    repeat of it.
+    """
 
     asked: str
     rows: str
     row: type[Struct]
+    same: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +237,7 @@ _IN_ORDER: dict[type[Request], InOrder] = {
     ),
     create_acls.CreateAclsRequest: InOrder("creations", "results", create_acls.AclCreationResult),
     alter_client_quotas.AlterClientQuotasRequest: InOrder(
-        "entries", "entries", alter_client_quotas.EntryData
+        "entries", "entries", alter_client_quotas.EntryData, ("entity",)
     ),
     delete_acls.DeleteAclsRequest: InOrder("filters", "filter_results", delete_acls.DeleteAclsFilterResult),
 }

@@ -71,7 +71,10 @@ class Refusal:
         if self._top:
             self._mark(made, "error_code")
         elif isinstance(self._shape, InOrder):
-            rows = [self._shape.row() for _ in getattr(seen.request, self._shape.asked)]
+            asked = getattr(seen.request, self._shape.asked)
+            rows = [
+                self._shape.row(**{name: getattr(one, name) for name in self._shape.same}) for one in asked
+            ]
             setattr(made, self._shape.rows, rows)
             self.put_into(made)
         else:

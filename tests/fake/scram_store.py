@@ -41,11 +41,14 @@ class Credential:
 
 
 class ScramStore:
-    """``changed`` has what clients have set, None for what they have deleted."""
+    """``changed`` has what clients have set, None for what they have deleted. ``losses``: those that are acknowledged
+    when they are set, and lost.
+    """
 
     def __init__(self, settings: "Settings") -> None:
         self._settings = settings
         self.changed: dict[Key, Credential | None] = {}
+        self.losses: set[Key] = set()
 
     def find(self, user: str, mechanism: int) -> Credential | None:
         """The credential with which a user may authenticate."""

@@ -16,7 +16,7 @@ from kcli.core.protocol.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsResult,
 )
 from tests.fake.codes import Code, RefusedError
-from tests.fake.scram_store import DIGESTS, Credential, ScramStore
+from tests.fake.scram_store import DIGESTS, Credential, Key, ScramStore
 
 if TYPE_CHECKING:
     from tests.fake.state import Context
@@ -53,7 +53,11 @@ async def describe_user_scram_credentials(
 async def alter_user_scram_credentials(
     ctx: "Context", request: AlterUserScramCredentialsRequest
 ) -> AlterUserScramCredentialsResponse:
-    """Each user on its own, once in a request."""
+    """Each user on its own, once in a request.
+
+    As Kafka does (seen in 4.4.0), one that deletes the last credential of a mechanism loses those that it sets of it.
+    """
+    lost = _lost(ctx.state.scram, request)
     changes = [*request.deletions, *request.upsertions]
     names = [change.name for change in changes]
     rows = []
@@ -67,8 +71,18 @@ async def alter_user_scram_credentials(
         except RefusedError as refused:
             code, message = refused.code, refused.message
         rows.append(AlterUserScramCredentialsResult(user=change.name, error_code=code, error_message=message))
+    for key in lost | (ctx.state.scram.losses & {(one.name, one.mechanism) for one in request.upsertions}):
+        ctx.state.scram.changed[key] = None
     ctx.state.changed()
     return AlterUserScramCredentialsResponse(results=rows)
+
+
+def _lost(store: ScramStore, request: AlterUserScramCredentialsRequest) -> set[Key]:
+    deleted = {(one.name, one.mechanism) for one in request.deletions}
+    emptied = {mechanism for _, mechanism in deleted} - {
+        mechanism for _, mechanism in store.all().keys() - deleted
+    }
+    return {(one.name, one.mechanism) for one in request.upsertions if one.mechanism in emptied}
 
 
 def _alter(store: ScramStore, change: ScramCredentialDeletion | ScramCredentialUpsertion) -> None:

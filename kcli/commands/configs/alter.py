@@ -86,7 +86,7 @@ def alter_configs(
             why="none of --set, --unset, --append and --remove was given",
             do="as in --set retention.ms=3600000, --unset retention.ms, --append cleanup.policy=compact",
         )
-    named = inv.values.confirm is not None
+    named = bool(inv.values.confirm)
     return run_change(inv, ConfigAlter(wanted, changes, named=named, unset_all=unset_all))
 
 

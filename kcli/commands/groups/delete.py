@@ -11,6 +11,7 @@ from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import GROUP
 from kcli.commands.shared.usage import usage
+from kcli.output.progress import counted
 
 
 @command(
@@ -45,11 +46,12 @@ def delete_groups(inv: Invocation, names: tuple[str, ...], match: str | None, em
     from kcli.flows.groups.delete import GroupDeletion  # clients are loaded when the command runs
 
     def check_confirm(names: Sequence[str]) -> None:
-        if inv.values.confirm is not None and len(names) > 1:
+        left = [name for name in names if name not in inv.values.confirm]
+        if inv.values.confirm and len(names) > 1 and left:
             raise usage(
-                f"groups delete: --confirm names one group, {len(names)} would be deleted",
+                f"groups delete: --confirm does not name {counted(len(left), 'group')} that would be deleted",
                 why="nothing was done",
-                do="use --yes for all of them, or delete them one at a time",
+                do=f"use --yes for all of them, or also --confirm {left[0]}",
             )
 
     check_confirm(unique(names))

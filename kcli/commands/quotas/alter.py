@@ -56,7 +56,7 @@ def alter_quotas(
     changes = _changes(sets, unsets, keys)
     return run_change(
         inv,
-        QuotaAlteration(QuotaEntity.of(parts.items()), changes, lambda key: check_key(key, keys)),
+        QuotaAlteration({QuotaEntity.of(parts.items()): changes}, lambda key: check_key(key, keys)),
     )
 
 

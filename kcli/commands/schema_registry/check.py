@@ -8,6 +8,7 @@ from kcli.commands.schema_registry._options import context_option, reference_opt
 from kcli.commands.schema_registry._schema import references_of_line, schema_of_line, subject_only
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.params import SUBJECT
 from kcli.commands.shared.registry_client import open_registry
 from kcli.commands.shared.row_output import print_rows
 from kcli.flows.registry.check import COLUMNS, check_row
@@ -24,7 +25,7 @@ from kcli.flows.registry.schema_file import resolved
         ("kcli registry check orders-value - --type protobuf < order.proto", "from stdin"),
     ),
 )
-@click.argument("subject", metavar="SUBJECT")
+@click.argument("subject", type=SUBJECT, metavar="SUBJECT")
 @click.argument("path", metavar="FILE")
 @type_option("type of the schema (default: by .avsc, .proto or .json)")
 @reference_option()

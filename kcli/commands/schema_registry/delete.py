@@ -5,6 +5,7 @@ import click
 from kcli.commands.schema_registry._options import context_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.params import SUBJECT
 from kcli.commands.shared.registry_client import run_registry_change
 from kcli.flows.registry.delete import SchemaDeletion
 from kcli.flows.registry.names import parse_named
@@ -20,7 +21,7 @@ from kcli.flows.registry.names import parse_named
         ("kcli registry delete orders-value --permanent --dry-run", "show what would be deleted for good"),
     ),
 )
-@click.argument("name", metavar="SUBJECT[:VERSION]")
+@click.argument("name", type=SUBJECT, metavar="SUBJECT[:VERSION]")
 @click.option("--permanent", is_flag=True, help="delete for good, also what is softly deleted already")
 @context_option()
 @pass_invocation

@@ -5,6 +5,7 @@ import click
 from kcli.commands.schema_registry._options import context_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.params import SUBJECT
 from kcli.commands.shared.registry_client import open_registry
 from kcli.commands.shared.row_output import print_rows
 from kcli.flows.registry.names import parse_named
@@ -24,7 +25,7 @@ from kcli.flows.registry.rows import DESCRIBED, described, described_rows
         ("kcli registry describe orders-value -o json", "for scripts, with the texts of all versions"),
     ),
 )
-@click.argument("name", metavar="SUBJECT[:VERSION]")
+@click.argument("name", type=SUBJECT, metavar="SUBJECT[:VERSION]")
 @click.option("--deleted", is_flag=True, help="softly deleted versions, too")
 @click.option("--references", is_flag=True, help="all schemas to which it refers, and those that refer to it")
 @context_option()

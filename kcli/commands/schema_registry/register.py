@@ -6,6 +6,7 @@ from kcli.commands.schema_registry._options import context_option, reference_opt
 from kcli.commands.schema_registry._schema import references_of_line, schema_of_line, subject_only
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.params import SUBJECT
 from kcli.commands.shared.registry_client import run_registry_change
 from kcli.flows.registry.register import SchemaRegistration
 
@@ -27,7 +28,7 @@ from kcli.flows.registry.register import SchemaRegistration
         ("kcli registry register orders-value order.json --type json --dry-run", "only check it"),
     ),
 )
-@click.argument("subject", metavar="SUBJECT")
+@click.argument("subject", type=SUBJECT, metavar="SUBJECT")
 @click.argument("path", metavar="FILE")
 @type_option("type of the schema (default: by .avsc, .proto or .json)")
 @reference_option()

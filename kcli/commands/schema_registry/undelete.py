@@ -5,6 +5,7 @@ import click
 from kcli.commands.schema_registry._options import context_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.params import SUBJECT
 from kcli.commands.shared.registry_client import run_registry_change
 from kcli.flows.registry.names import parse_named
 from kcli.flows.registry.undelete import SchemaUndeletion
@@ -23,7 +24,7 @@ from kcli.flows.registry.undelete import SchemaUndeletion
         ("kcli registry undelete orders-value:2 --dry-run", "only show what would be done"),
     ),
 )
-@click.argument("name", metavar="SUBJECT[:VERSION]")
+@click.argument("name", type=SUBJECT, metavar="SUBJECT[:VERSION]")
 @context_option()
 @pass_invocation
 def undelete_subject(inv: Invocation, name: str, context: str | None) -> int:

@@ -7,6 +7,7 @@ from kcli.commands.shared.cluster import CREATES_NONE
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import CountType
+from kcli.commands.shared.params import SUBJECT
 from kcli.commands.shared.record_consumer import record_consumer
 from kcli.commands.shared.registry_client import registry_of
 from kcli.commands.shared.row_output import print_rows
@@ -28,7 +29,7 @@ from kcli.output.progress import counted
         ("kcli registry usage orders-value --timeout 5m -o json", "for scripts, on a large cluster"),
     ),
 )
-@click.argument("name", metavar="SUBJECT[:VERSION]")
+@click.argument("name", type=SUBJECT, metavar="SUBJECT[:VERSION]")
 @click.option(
     "-t",
     "--topic",

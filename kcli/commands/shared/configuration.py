@@ -188,10 +188,16 @@ class Configuration:
         """How to reach the schema registry. ``timeout``: the seconds that the user gives a request, None for none."""
         from kcli.serde.registry.options import RegistryOptions  # rare: most runs name no registry
 
-        found = registry_values(self._secrets, self.resolved.registry)
+        found = registry_values(self._secrets, self.resolved.registry, self._login)
+        if "proto" in (self._values.debug or ()):
+            found["schema_registry_wire"] = self._talk.debug
         if timeout is not None:
             found["schema_registry_api_timeout_ms"] = max(1, round(timeout * 1000))
         return RegistryOptions.build(found)
+
+    def _login(self) -> tuple[str, Secret | None]:
+        values = self._usable().values
+        return values.get("sasl_username", ""), values.get("sasl_password")
 
     def check_no_registry(self) -> None:
         """ConfigError if ``-X`` gives an option of a schema registry, for a run that uses none."""

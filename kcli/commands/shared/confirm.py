@@ -33,7 +33,7 @@ def decide(
     name: str | None,
     dry_run: bool,
     yes: bool,
-    confirmed: str | None,
+    confirmed: Collection[str],
     no_input: bool,
     terminal: bool,
     among: Collection[str] = (),
@@ -41,15 +41,13 @@ def decide(
 ) -> str:
     """What follows from the flags: continue, stop (dry run), ask, or refuse.
 
-    ``among``: further names that ``--confirm`` may give. ``danger``: ``--yes`` is not sufficient. A dry run takes
-    questions as answered, but refuses an answer that would not do.
+    ``confirmed``: the names that ``--confirm`` gives; ``among``: others than ``name`` that it may give. ``danger``:
+    ``--yes`` is not sufficient. A dry run takes questions as answered, but refuses an answer that would not do.
     """
-    if confirmed is not None and name is not None and confirmed != name and confirmed not in among:
+    if confirmed and name is not None and not {name, *among}.intersection(confirmed):
         return MISMATCH
-    if (yes and not danger) or (confirmed is not None and confirmed == name):
-        verdict = GO
-    else:
-        verdict = ASK if terminal and not no_input else IMPOSSIBLE
+    unanswered = ASK if terminal and not no_input else IMPOSSIBLE
+    verdict = GO if (yes and not danger) or name in confirmed else unanswered
     return STOP if dry_run and not (yes and verdict == IMPOSSIBLE) else verdict
 
 
@@ -100,9 +98,9 @@ def check_answerable(inv: Invocation, question: Question) -> str:
     verdict = _verdict(inv, question)
     if verdict == MISMATCH:
         raise usage(
-            f"--confirm {inv.values.confirm} does not name what would be changed",
+            f"--confirm {' --confirm '.join(inv.values.confirm)} does not name what would be changed",
             why="nothing was done",
-            do=f"use --confirm {_typed(question.name)}",
+            do=f"use --confirm {_typed(question.name)}; where several things are named, once for each of them",
         )
     if verdict == IMPOSSIBLE and question.danger is not None:
         raise usage(
@@ -122,7 +120,7 @@ def check_answerable(inv: Invocation, question: Question) -> str:
 
 def may_be_agreed(inv: Invocation) -> bool:
     """Whether the line, or somebody at a terminal, can agree to a plan: else it is only shown."""
-    return inv.yes or inv.values.confirm is not None or (_terminal(inv) and not inv.no_input)
+    return inv.yes or bool(inv.values.confirm) or (_terminal(inv) and not inv.no_input)
 
 
 def _terminal(inv: Invocation) -> bool:

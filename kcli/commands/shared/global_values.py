@@ -33,7 +33,7 @@ class GlobalValues:
     timeout: float | None = None
     no_input: bool = False
     yes: bool = False
-    confirm: str | None = None
+    confirm: tuple[str, ...] = ()
     dry_run: bool = False
     notes: tuple[str, ...] = ()  # on values that were parsed, for stderr
     invocation: Any = None

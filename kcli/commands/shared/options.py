@@ -466,7 +466,8 @@ def global_options() -> tuple[GlobalOption, ...]:
             ("--confirm", "confirm"),
             heading=_QUESTIONS,
             metavar="NAME",
-            help="confirm by giving the name that would otherwise have to be typed",
+            multiple=True,
+            help="confirm by giving the name that would otherwise have to be typed; repeatable",
         ),
         GlobalOption(
             ("--dry-run", "dry_run"),

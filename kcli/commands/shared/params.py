@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = (
     "BROKERS", "CODEC", "DELIMITER", "DURATION", "EXPECTATION", "FIELDS", "HEADERS", "INSTANT", "OFFSET",
-    "OFFSET_RANGE", "PARTITIONS", "RATE", "SERDE", "SIZE", "SIZE_RANGE", "TOPIC_MAP", "TOPIC_PARTITIONS",
+    "OFFSET_RANGE", "PARTITIONS", "RATE", "SERDE", "SIZE", "SIZE_RANGE", "SUBJECT", "TOPIC_MAP", "TOPIC_PARTITIONS",
     "VALUE_PATH", "Codec", "Rate", "TopicPartitions",
 )  # fmt: skip
 
@@ -399,6 +399,7 @@ OFFSET = Word("offset", offset, OFFSET_WORDS[:-1], concept="offsets")
 OFFSET_RANGE = Word("range", offset_range, OFFSET_WORDS, concept="offsets")
 INSTANT = Word("time", instant, concept="times")
 FIELDS = Word("fields", str, completes="fields")
+SUBJECT = Word("subject", str, completes="subjects")
 EXPECTATION = Word("expectation", expectation)
 VALUE_PATH = Word("path", value_path, completes="value-fields")
 RECORDED_TIME = Word("time", recorded_time, concept="times")

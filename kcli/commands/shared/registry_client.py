@@ -14,6 +14,7 @@ from kcli.commands.shared.context import ClusterName, Invocation
 from kcli.core.errors import ConfigError
 from kcli.core.options import key_of
 from kcli.profiles.profile import COMMAND_LINE
+from kcli.profiles.secrets import inherits
 
 if TYPE_CHECKING:
     from typing import Any
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from kcli.serde.registry.admin import RegistryAdmin
 
 _PLAINTEXT = "allow_plaintext_secrets"
+_LOGIN = ("security_protocol", "sasl_mechanism", "sasl_username", "sasl_password")
+"""What says how clients authenticate to brokers, which a registry may inherit."""
 
 
 @contextmanager
@@ -28,7 +31,8 @@ def open_registry(inv: Invocation, *, known: str = "") -> Iterator[RegistryAdmin
     """Its client; ConfigError without an address, and for ``-X`` with an option of brokers. ``known``: see below."""
     inv.read_profile()
     for name, origin in inv.resolved.origins.items():
-        if origin == COMMAND_LINE and name != _PLAINTEXT:
+        used = (_PLAINTEXT, *_LOGIN) if inherits(inv.resolved.registry) else (_PLAINTEXT,)
+        if origin == COMMAND_LINE and name not in used:
             raise ConfigError(
                 f"-X {key_of(name)} has no effect on `{click.get_current_context().command_path}`",
                 why="it contacts a schema registry, and no broker",

@@ -74,4 +74,4 @@ def alter_topic(
             do="as in --set retention.ms=3600000, --unset retention.ms, --append cleanup.policy=compact, "
             "--remove cleanup.policy=compact, --partitions 12",
         )
-    return run_change(inv, TopicAlter(names, changes, partitions, named=inv.values.confirm is not None))
+    return run_change(inv, TopicAlter(names, changes, partitions, named=bool(inv.values.confirm)))

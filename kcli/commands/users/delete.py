@@ -28,4 +28,4 @@ def delete_user(inv: Invocation, name: str, mechanisms: tuple[str, ...]) -> int:
     """
     from kcli.flows.users.delete import UserDeletion  # clients are loaded when the command runs
 
-    return run_change(inv, UserDeletion(name, mechanisms))
+    return run_change(inv, UserDeletion({name: mechanisms}))

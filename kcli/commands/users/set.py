@@ -97,9 +97,8 @@ def set_user(
     return run_change(
         inv,
         UserSetting(
-            name,
-            dict.fromkeys(mechanisms or (DEFAULT_MECHANISM,), iterations),
-            given=password.given,
+            {name: dict.fromkeys(mechanisms or (DEFAULT_MECHANISM,), iterations)},
+            given=lambda _user: password.given(),
             typed=password.typed,
         ),
     )

@@ -9,7 +9,7 @@ from enum import IntEnum
 from typing import Protocol, TypeVar
 
 from kcli.core.cluster.cluster import ANY, Cluster
-from kcli.core.cluster.fanout import Items, Part, fan_out
+from kcli.core.cluster.fanout import Items, Part, fan_out, portions
 from kcli.core.cluster.routes import ToBroker
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import NONE, SECURITY_DISABLED
@@ -32,7 +32,6 @@ CLUSTER_NAME = "kafka-cluster"
 """The name of the only resource of the type cluster."""
 
 _ANY = 1
-_AT_ONCE = 1_000  # ACLs in a request: a controller refuses what makes more than 10,000 records (MAX_RECORDS_PER_USER_OP)
 _FIRST_WITH_USERS = 3
 
 
@@ -169,7 +168,7 @@ def create_acls(
     """
 
     def ask(_broker: Broker, items: Items[AclBinding, None]) -> Iterator[Part[AclBinding]]:
-        for some in _portions(items):
+        for some in portions(items):
             wanted = [binding for binding, _ in some]
             rows = [
                 AclCreation(
@@ -211,7 +210,7 @@ def delete_acls(
     """
 
     def ask(_broker: Broker, items: Items[AclFilter, None]) -> Iterator[Part[AclFilter]]:
-        for some in _portions(items):
+        for some in portions(items):
             wanted = [each for each, _ in some]
             rows = [
                 DeleteAclsFilter(
@@ -247,11 +246,6 @@ def delete_acls(
     return fan_out(
         cluster, dict.fromkeys(filters), route, ask, read, deadline, "deleting ACLs", unsure=unsure
     )
-
-
-def _portions(items: Items[A, None]) -> Iterator[Items[A, None]]:
-    for first in range(0, len(items), _AT_ONCE):
-        yield items[first : first + _AT_ONCE]
 
 
 def _for_users(request: R, resources: Collection[AclResource | int | None]) -> R:

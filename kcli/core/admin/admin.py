@@ -433,8 +433,20 @@ class Admin:
         self, entity: QuotaEntity, changes: Mapping[str, float | None], *, validate_only: bool = False
     ) -> None:
         """Sets quotas of an entity by key; the value None removes one."""
-        operations.quotas.alter_quotas(
-            self.cluster, entity, changes, self._start(), validate_only=validate_only
+        (error,) = self.alter_quotas_of({entity: changes}, validate_only=validate_only).values()
+        if error is not None:
+            raise error
+
+    def alter_quotas_of(
+        self,
+        changes: Mapping[QuotaEntity, Mapping[str, float | None]],
+        *,
+        validate_only: bool = False,
+        unsure: set[QuotaEntity] | None = None,
+    ) -> dict[QuotaEntity, KcliError | None]:
+        """The same of several entities; see ``quotas.alter_quotas``."""
+        return operations.quotas.alter_quotas(
+            self.cluster, changes, self._start(), validate_only=validate_only, unsure=unsure
         )
 
     def describe_scram_credentials(

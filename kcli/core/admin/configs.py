@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import TypeVar
 
 from kcli.core.cluster.cluster import ANY, Cluster
-from kcli.core.cluster.fanout import Ask, Items, Part, Read, fan_out, verdict
+from kcli.core.cluster.fanout import Ask, Items, Part, Read, fan_out, portions, verdict
 from kcli.core.cluster.metadata import unknown_topic
 from kcli.core.cluster.routes import ToBroker
 from kcli.core.connection.plan import Broker
@@ -165,17 +165,18 @@ def describe_configs(
     """The entries of each resource (only those named in ``keys``), or the error: NotFoundError if it is unknown."""
     names = None if keys is None else list(keys)
 
-    def ask(_broker: Broker, items: Items[ConfigResource, None]) -> list[Part[ConfigResource]]:
-        rows = [
-            DescribeConfigsResource(
-                resource_type=int(resource.kind), resource_name=resource.name, configuration_keys=names
+    def ask(_broker: Broker, items: Items[ConfigResource, None]) -> Iterator[Part[ConfigResource]]:
+        for some in portions(items):
+            rows = [
+                DescribeConfigsResource(
+                    resource_type=int(resource.kind), resource_name=resource.name, configuration_keys=names
+                )
+                for resource, _ in some
+            ]
+            request = DescribeConfigsRequest(
+                resources=rows, include_synonyms=synonyms, include_documentation=documentation
             )
-            for resource, _ in items
-        ]
-        request = DescribeConfigsRequest(
-            resources=rows, include_synonyms=synonyms, include_documentation=documentation
-        )
-        return [Part(request, [resource for resource, _ in items])]
+            yield Part(request, [resource for resource, _ in some])
 
     def read(
         response: DescribeConfigsResponse, part: Part[ConfigResource]
@@ -222,20 +223,21 @@ def alter_configs(
 
     def ask(
         _broker: Broker, items: Items[ConfigResource, Sequence[ConfigChange]]
-    ) -> list[Part[ConfigResource]]:
-        rows = [
-            AlterConfigsResource(
-                resource_type=int(resource.kind),
-                resource_name=resource.name,
-                configs=[
-                    AlterableConfig(name=change.name, config_operation=int(change.op), value=change.value)
-                    for change in wanted
-                ],
-            )
-            for resource, wanted in items
-        ]
-        request = IncrementalAlterConfigsRequest(resources=rows, validate_only=validate_only)
-        return [Part(request, [resource for resource, _ in items])]
+    ) -> Iterator[Part[ConfigResource]]:
+        for some in portions(items, len):
+            rows = [
+                AlterConfigsResource(
+                    resource_type=int(resource.kind),
+                    resource_name=resource.name,
+                    configs=[
+                        AlterableConfig(name=change.name, config_operation=int(change.op), value=change.value)
+                        for change in wanted
+                    ],
+                )
+                for resource, wanted in some
+            ]
+            request = IncrementalAlterConfigsRequest(resources=rows, validate_only=validate_only)
+            yield Part(request, [resource for resource, _ in some])
 
     def read(
         response: IncrementalAlterConfigsResponse, part: Part[ConfigResource]

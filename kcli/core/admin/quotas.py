@@ -1,11 +1,14 @@
 """Client quotas: lists those of users, client ids and IP addresses, and changes them (KIP-546, KIP-612)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from kcli.core.cluster.cluster import CONTROLLER, Cluster
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.fanout import Items, Part, fan_out, portions, verdict
+from kcli.core.cluster.routes import ToController
+from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import NONE
-from kcli.core.errors import BrokerError, ProtocolError
+from kcli.core.errors import BrokerError, KcliError
 from kcli.core.permissions import on_cluster
 from kcli.core.protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
@@ -58,7 +61,9 @@ def describe_quotas(
     what = "listing the quotas"
 
     def check(response: DescribeClientQuotasResponse) -> dict[QuotaEntity, dict[str, float]]:
-        _raise(response.error_code, what, response.error_message, "describe_configs")
+        if response.error_code != NONE:
+            needs = [on_cluster("DESCRIBE_CONFIGS")]
+            raise BrokerError(response.error_code, what, message=response.error_message or "", needs=needs)
         return {
             QuotaEntity.of((part.entity_type, part.entity_name) for part in entry.entity): {
                 value.key: value.value for value in entry.values
@@ -71,41 +76,43 @@ def describe_quotas(
 
 def alter_quotas(
     cluster: Cluster,
-    entity: QuotaEntity,
-    changes: Mapping[str, float | None],
+    changes: Mapping[QuotaEntity, Mapping[str, float | None]],
     deadline: float,
     *,
     validate_only: bool,
-) -> None:
-    """Sets quotas by key, or removes those whose value is None; or only validates.
+    unsure: set[QuotaEntity] | None = None,
+) -> dict[QuotaEntity, KcliError | None]:
+    """Sets quotas of entities by key, or removes those whose value is None; or only validates. None on success.
 
-    A change repeated because of a lost response has the same effect again.
+    All changes of an entity are made, or none. One that is repeated because of a lost response has the same effect again;
+    ``unsure`` collects the entities with such an attempt.
     """
-    request = AlterClientQuotasRequest(
-        entries=[
-            RequestedEntryData(
-                entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in entity.parts],
-                ops=[
-                    OpData(key=key, value=0.0 if value is None else value, remove=value is None)
-                    for key, value in changes.items()
-                ],
-            )
+
+    def ask(
+        _broker: Broker, items: Items[QuotaEntity, Mapping[str, float | None]]
+    ) -> Iterator[Part[QuotaEntity]]:
+        for some in portions(items, len):
+            entries = [_entry(entity, values) for entity, values in some]
+            request = AlterClientQuotasRequest(entries=entries, validate_only=validate_only)
+            yield Part(request, [entity for entity, _ in some])
+
+    def read(
+        response: AlterClientQuotasResponse, _part: Part[QuotaEntity]
+    ) -> Iterator[tuple[QuotaEntity, int | KcliError, None]]:
+        for row in response.entries:
+            entity = QuotaEntity.of((part.entity_type, part.entity_name) for part in row.entity)
+            what, needs = f"changing the quotas of {entity}", [on_cluster("ALTER_CONFIGS")]
+            yield entity, verdict(row.error_code, what, row.error_message, needs), None
+
+    route = ToController[QuotaEntity](cluster)
+    return fan_out(cluster, changes, route, ask, read, deadline, "changing the quotas of", unsure=unsure)
+
+
+def _entry(entity: QuotaEntity, changes: Mapping[str, float | None]) -> RequestedEntryData:
+    return RequestedEntryData(
+        entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in entity.parts],
+        ops=[
+            OpData(key=key, value=0.0 if value is None else value, remove=value is None)
+            for key, value in changes.items()
         ],
-        validate_only=validate_only,
     )
-    what = f"changing the quotas of {entity}"
-
-    def check(response: AlterClientQuotasResponse) -> None:
-        if not response.entries:
-            raise ProtocolError(what, why="the response does not contain the entity")
-        for entry in response.entries:
-            _raise(entry.error_code, what, entry.error_message, "alter_configs")
-
-    cluster.call(lambda: cluster.send(request, CONTROLLER), check, deadline, what)
-
-
-def _raise(code: int, what: str, message: str | None, needed: str) -> None:
-    """``needed``: the operation on the cluster that the request requires."""
-    if code == NONE:
-        return
-    raise BrokerError(code, what, message=message or "", needs=[on_cluster(needed.upper())])

@@ -6,6 +6,7 @@ from typing import Any
 
 from kcli.core.admin.topics import id_text
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
+from kcli.core.cluster.fanout import portions
 from kcli.core.cluster.metadata import (
     CHECK_NAME,
 )
@@ -85,7 +86,8 @@ def create_topics(
     ]  # none if assigned
 
     def request(left: Sequence[str], timeout_ms: int) -> CreateTopicsRequest:
-        topics = [_creatable(spec) for spec in specs if spec.name in left]
+        names = set(left)
+        topics = [_creatable(spec) for spec in specs if spec.name in names]
         found = CreateTopicsRequest(topics=topics, timeout_ms=timeout_ms, validate_only=validate_only)
         if defaults:
             found.require_version(_FIRST_WITH_DEFAULTS)
@@ -96,7 +98,7 @@ def create_topics(
             made.update({t.name: _created(t) for t in response.topics if t.error_code == NONE})
         return {t.name: (t.error_code, t.error_message or "") for t in response.topics}
 
-    names = [spec.name for spec in specs]
+    names = {spec.name: max(spec.partitions, len(spec.assignment), 1) + len(spec.configs) for spec in specs}
     already = NONE if validate_only else TOPIC_ALREADY_EXISTS  # validation creates nothing
     try:
         return order_of_controller(
@@ -155,7 +157,7 @@ def delete_topics(cluster: Cluster, names: Sequence[str], deadline: float) -> Ou
 
     return order_of_controller(
         cluster,
-        names,
+        dict.fromkeys(names, 1),
         request,
         codes,
         "could not delete topic",
@@ -167,6 +169,36 @@ def delete_topics(cluster: Cluster, names: Sequence[str], deadline: float) -> Ou
 
 def order_of_controller(
     cluster: Cluster,
+    names: Mapping[str, int],
+    request: Callable[[Sequence[str], int], Request],
+    codes: Callable[[Any], Codes],
+    doing: str,
+    already: int,
+    deadline: float,
+    *,
+    operation: str,
+) -> Outcome:
+    """Sends requests to the controller, one after the other. Retries only names with retriable errors: the controller may
+    move. ``names``: with the most records that each makes.
+
+    ``already`` is the code for what was done before, possibly by an earlier attempt whose response was lost; NONE where
+    the request changes nothing. ``operation`` is the one on the topic that must be permitted.
+    """
+    outcome: Outcome = {}
+    for some in portions(list(names.items()), int):
+        order = [name for name, _ in some]
+        try:
+            outcome |= _ordered(cluster, order, request, codes, doing, already, deadline, operation=operation)
+        except KcliError as error:
+            if not outcome:
+                raise
+            outcome |= dict.fromkeys((name for name in names if name not in outcome), error)
+            break
+    return outcome
+
+
+def _ordered(
+    cluster: Cluster,
     names: Sequence[str],
     request: Callable[[Sequence[str], int], Request],
     codes: Callable[[Any], Codes],
@@ -176,11 +208,6 @@ def order_of_controller(
     *,
     operation: str,
 ) -> Outcome:
-    """Sends a request to the controller. Retries only names with retriable errors: the controller may move.
-
-    ``already`` is the code for what was done before, possibly by an earlier attempt whose response was lost; NONE where
-    the request changes nothing. ``operation`` is the one on the topic that must be permitted.
-    """
     order = _Order(names, doing, already, operation)
     started = cluster.loop.now()
 
@@ -292,7 +319,7 @@ def create_partitions(
     already = 0 if validate_only else INVALID_PARTITIONS
     return order_of_controller(
         cluster,
-        list(counts),
+        counts,
         request,
         codes,
         "could not add partitions to topic",

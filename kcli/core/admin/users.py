@@ -11,7 +11,7 @@ from enum import IntEnum
 
 from kcli.core.admin.plaintext import refuse_plaintext
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
-from kcli.core.cluster.fanout import Items, Part, fan_out
+from kcli.core.cluster.fanout import Items, Part, fan_out, portions
 from kcli.core.cluster.routes import ToController
 from kcli.core.connection.plan import Broker
 from kcli.core.connection.sasl.scram import DIGESTS, salted_password
@@ -151,7 +151,10 @@ def alter_scram_credentials(
     *,
     unsure: set[ScramCredential] | None = None,
 ) -> dict[ScramCredential, KcliError | None]:
-    """Sets credentials, or deletes those whose value is None; None on success.
+    """Sets credentials, then deletes those whose value is None; None on success.
+
+    Both are not in one request: Kafka, up to 4.4.0 at least, may lose the credential that is set where the last other one
+    of its mechanism is deleted in the same delta of its metadata. Who wants both reads back before deleting.
 
     An attempt that is repeated because its response was lost has the same effect again: a credential that is missing
     then counts as deleted. ``unsure`` collects the credentials with such an attempt: an error does not mean that nothing
@@ -160,6 +163,21 @@ def alter_scram_credentials(
     """
     if any(change is not None for change in changes.values()):
         check_encrypted(cluster.options)
+    outcome: dict[ScramCredential, KcliError | None] = {}
+    for deleted in (False, True):
+        some = {key: change for key, change in changes.items() if (change is None) is deleted}
+        if some:
+            outcome |= _alter(cluster, some, deadline, unsure=unsure)
+    return {key: outcome[key] for key in changes}
+
+
+def _alter(
+    cluster: Cluster,
+    changes: Mapping[ScramCredential, ScramUpsertion | None],
+    deadline: float,
+    *,
+    unsure: set[ScramCredential] | None,
+) -> dict[ScramCredential, KcliError | None]:
     lost: set[ScramCredential] = set() if unsure is None else unsure
 
     def ask(
@@ -169,7 +187,11 @@ def alter_scram_credentials(
         by_mechanism: dict[int, Items[ScramCredential, ScramUpsertion | None]] = {}
         for key, change in items:
             by_mechanism.setdefault(key.mechanism, []).append((key, change))
-        return [Part(_request(rows), [key for key, _ in rows]) for rows in by_mechanism.values()]
+        return [
+            Part(_request(some), [key for key, _ in some])
+            for rows in by_mechanism.values()
+            for some in portions(rows)
+        ]
 
     def read(
         response: AlterUserScramCredentialsResponse, part: Part[ScramCredential]

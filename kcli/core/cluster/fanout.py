@@ -7,7 +7,7 @@ A key that a response leaves out is never taken for "there is none": it is reque
 error at the deadline (``tests/unit/core/cluster/test_fanout.py``, ``tests/fault/test_admin.py``, G8).
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -68,6 +68,26 @@ Read = Callable[[Any, Part[K]], Iterable[tuple[K, int | KcliError, A]]]
 """Reads the response to a part: for each key an error code or a finished error, and a value."""
 Needs = Callable[[K], Iterable[Permission]]
 """The permissions that a request about a key needs."""
+
+
+_MOST_ITEMS, _MOST_RECORDS = 1_000, 5_000
+
+
+def portions(items: Items[K, V], records: Callable[[V], int] = lambda _value: 1) -> Iterator[Items[K, V]]:
+    """The items in as many requests as they need: a controller refuses one that makes more than 10,000 records
+    (MAX_RECORDS_PER_USER_OP). ``records``: how many a value makes.
+    """
+    some: Items[K, V] = []
+    count = 0
+    for item in items:
+        more = records(item[1])
+        if some and (len(some) == _MOST_ITEMS or count + more > _MOST_RECORDS):
+            yield some
+            some, count = [], 0
+        some.append(item)
+        count += more
+    if some:
+        yield some
 
 
 def _nothing(_key: object) -> Iterable[Permission]:

@@ -139,7 +139,7 @@ class ExactAclDeletion(AclDeletion):
 
     def decide(self, admin: Admin) -> list[AclItem]:
         """Those that are gone are as they should be."""
-        there = self.found(admin)
+        there = set(self.found(admin))
         self._cluster = admin.cluster_id()
         denied = denied_on_cluster(admin, "ALTER", "deleting ACLs") if there else None
         outcome = Outcome.PLANNED if denied is None else Outcome.REFUSED

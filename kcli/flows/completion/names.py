@@ -12,10 +12,13 @@ import os
 import stat
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.core.options import ClientOptions
 from kcli.files.atomic import replace_file
+
+if TYPE_CHECKING:
+    from kcli.serde.registry.options import RegistryOptions
 
 FRESH = 60.0
 """Seconds for which names are used without a request."""
@@ -39,8 +42,10 @@ class Kept(NamedTuple):
     fresh: bool
 
 
-def names_path(folder: Path, kind: str, options: ClientOptions, of: Iterable[str] = ()) -> str:
-    """The file for the ``kind`` (``groups``, ``topics``, ``fields`` of these topics) of the cluster that ``options``
+def names_path(
+    folder: Path, kind: str, options: "ClientOptions | RegistryOptions", of: Iterable[str] = ()
+) -> str:
+    """The file for the ``kind`` (``groups``, ``topics``, ``fields`` of these topics, ``subjects``) of what ``options``
     connect to.
     """
     # Text options identify cluster and user, numbers do not. Secrets are excluded: the digest could reveal them.

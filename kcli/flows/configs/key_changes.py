@@ -33,6 +33,14 @@ _PAUSE = 0.05
 _EDITS = (ConfigOp.APPEND, ConfigOp.SUBTRACT)
 
 
+class NoKeyError(ConfigError):
+    """``resource`` cannot have the ``key``."""
+
+    def __init__(self, resource: ConfigResource, key: str, what: str, *, why: str, do: str) -> None:
+        super().__init__(what, why=why, do=do)
+        self.resource, self.key = resource, key
+
+
 class ReadOnlyKeyError(KcliError):
     """A key that brokers change only at their start."""
 
@@ -138,20 +146,30 @@ def make(admin: Admin, plans: Plans) -> Outcomes:
 
 def read_back(admin: Admin, plans: Plans, timeout: float) -> Outcomes:
     """Checks the values after the changes; waits a moment, at most ``timeout`` seconds, for brokers that have not
-    received them yet.
+    received them yet: of many changes the moment begins again while more and more of them are there.
     """
-    until = monotonic() + min(VISIBLE_WITHIN, timeout)
+    patience = min(VISIBLE_WITHIN, timeout)
     outcome: Outcomes = dict.fromkeys(plans)
-    left = set(plans)
+    left, until = set(plans), 0.0
     while left:
-        found = admin.describe_configs(sorted(left, key=str), synonyms=True)
+        found = admin.describe_configs(sorted(left, key=str), synonyms=True, keys=_keys_of(plans))
         outcome |= {resource: _checked(resource, plans[resource], found[resource]) for resource in left}
-        left = {resource for resource in left if isinstance(outcome[resource], NotAppliedError)}
-        if monotonic() >= until:
+        wrong = {resource for resource in left if isinstance(outcome[resource], NotAppliedError)}
+        if not until or len(wrong) < len(left):
+            until = monotonic() + patience  # after the look: one at thousands takes seconds
+        elif monotonic() >= until:
             break
+        left = wrong
         if left:
             admin.cluster.sleep(_PAUSE)
     return outcome
+
+
+def _keys_of(plans: Plans) -> list[str] | None:
+    """The keys to be read: thousands of topics have too many. All where the levels of others count, as of loggers."""
+    if any(resource.kind not in (ConfigKind.TOPIC, ConfigKind.GROUP) for resource in plans):
+        return None
+    return sorted({row.change.name for rows in plans.values() for row in rows})
 
 
 def _planned(
@@ -234,7 +252,9 @@ def _check_known(resource: ConfigResource, key: str, known: Collection[str]) -> 
     if resource.kind is ConfigKind.BROKER and (not near or key.startswith(_LISTENER)):
         return
     thing = "logger" if resource.kind is ConfigKind.BROKER_LOGGER else "key"
-    raise ConfigError(
+    raise NoKeyError(
+        resource,
+        key,
         f"broker {resource.name} has no logger {key!r}"
         if thing == "logger"
         else f"{resource} has no configuration key {key!r}",

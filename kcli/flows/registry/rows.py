@@ -145,7 +145,7 @@ def described_rows(
 def _referring(registry: RegistryAdmin, schema: Schema) -> list[str]:
     found = []
     for number in registry.referenced_by(schema.subject, schema.version):
-        found += [f"{subject}:{version}" for subject, version in registry.versions_of(number)]
+        found += [f"{subject}:{version}" for subject, version in registry.versions_of(number, schema.subject)]
     return found
 
 

@@ -102,7 +102,7 @@ class Usage:
         others: dict[int, list[str]] = {}
         for (topic, part, number), found in sorted(self._found.items()):
             if number not in others:
-                names = {name for name, _version in registry.versions_of(number)}
+                names = {name for name, _version in registry.versions_of(number, subject)}
                 others[number] = sorted(names - {subject})
             yield {
                 "topic": topic,

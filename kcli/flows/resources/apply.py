@@ -19,14 +19,17 @@ from kcli.core.admin.acls import AclBinding, AclPattern, AclPermission, AclResou
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigChange, ConfigKind, ConfigOp, ConfigResource
 from kcli.core.admin.quotas import QuotaEntity
-from kcli.core.errors import AuthError, BrokerError, ConfigError, UnsupportedError
+from kcli.core.errors import AuthError, BrokerError, ConfigError, KcliError, UnsupportedError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.names import is_own_group, is_own_topic
 from kcli.core.permissions import AclOperation
+from kcli.core.secret import Secret
 from kcli.core.types import TopicSpec
 from kcli.flows.acls.create import AclCreation
 from kcli.flows.acls.delete import ExactAclDeletion
 from kcli.flows.configs.alter import ConfigAlterOfEach
-from kcli.flows.configs.resources import ALL_BROKERS
+from kcli.flows.configs.key_changes import NoKeyError
+from kcli.flows.configs.resources import ALL_BROKERS, shown_name
 from kcli.flows.groups.delete_offsets import OffsetDeletion
 from kcli.flows.journal import CreatedTopicEntry
 from kcli.flows.quotas.alter import QuotaAlteration
@@ -35,10 +38,11 @@ from kcli.flows.reassign.placement import TopicPlacement, Wanted
 from kcli.flows.resources import steps
 from kcli.flows.resources.comparison import compare
 from kcli.flows.resources.differences import Difference, is_of_kafka
+from kcli.flows.resources.faults import place_text
 from kcli.flows.resources.later_offsets import LaterOffsets, partitions_to_be
 from kcli.flows.resources.names import quota_entity
-from kcli.flows.resources.passwords import Passwords
-from kcli.flows.resources.resource import Kind, Ref, Resource
+from kcli.flows.resources.passwords import NoPasswordError, Passwords
+from kcli.flows.resources.resource import Kind, Ref, Resource, nearest_place
 from kcli.flows.resources.stages import (
     CHANGE,
     CREATE,
@@ -69,6 +73,8 @@ from kcli.output.progress import counted
 
 _TOPICS_AT_ONCE, _PARTITIONS_AT_ONCE = 200, 2_000
 """Of a request that creates topics: controllers refuse more than 10,000 records (MAX_RECORDS_PER_USER_OP)."""
+_LOCATED = (ExitCode.USAGE, ExitCode.REFUSED)
+_OFFSETS = "Set the offsets of group"
 _CONFIG_KINDS = {
     Kind.TOPIC: ConfigKind.TOPIC,
     Kind.BROKER_CONFIG: ConfigKind.BROKER,
@@ -131,6 +137,7 @@ class Apply(StagedChange):
         super().__init__()
         self.wish, self.how = wish, how
         self._wanted = {one.ref: one for one in wish.resources}
+        self._located: dict[int, KcliError] = {}
 
     # what is to be done
 
@@ -191,6 +198,35 @@ class Apply(StagedChange):
             if kind is not None:
                 yield Item(Step(Ref(kind, f"({what})")), Told(DELETE), Outcome.REFUSED, error)
 
+    # where it is in the files
+
+    def decide(self, admin: Admin) -> list[StepItem]:
+        """All steps; a key that brokers do not have stands against all of them."""
+        try:
+            return super().decide(admin)
+        except NoKeyError as error:
+            ref = Ref(steps.CONFIGURED[error.resource.kind], shown_name(error.resource))
+            raise self._at(error, ref, ("config", error.key)) from None
+
+    def _items(self) -> list[StepItem]:
+        """What is refused of one resource only says where a file asks for it."""
+        items, refs = super()._items(), dict[int, set[Ref]]()
+        for item in items:
+            refs.setdefault(id(item.error), set()).add(item.key.ref)
+        for item in items:
+            if item.error is not None and item.error.exit_code in _LOCATED and len(refs[id(item.error)]) == 1:
+                section, _, rest = item.key.part.partition(".")
+                self._at(item.error, item.key.ref, (section, rest))
+        return items
+
+    def _at(self, error: KcliError, ref: Ref, path: tuple[str, ...]) -> KcliError:
+        if (wanted := self._wanted.get(ref)) is not None and id(error) not in self._located:
+            self._located[id(error)] = error
+            place = nearest_place(wanted, path)
+            if place.file:
+                error.what = f"{place_text(place)}: {error.what}"
+        return error
+
     # the stages
 
     def _stages(self, found: _Sorted) -> Iterator[Stage]:
@@ -209,29 +245,31 @@ class Apply(StagedChange):
             yield steps.placement(TopicPlacement(found.placed, grown, how.moving))
         if found.acls:
             yield steps.acls(AclCreation(found.acls), CREATE, found.acls)
-        for user, mechanisms in found.credentials.items():
-            yield self._of_user(user, mechanisms)
-        for entity, limits in found.limits.items():
-            yield steps.quotas(QuotaAlteration(entity, limits, _is_known), destroys=False)
+        if found.credentials:
+            yield steps.credentials(UserSetting(found.credentials, given=self._password))
+        if found.limits:
+            yield steps.quotas(QuotaAlteration(found.limits, _is_known), destroys=False)
         if found.keys:
             yield steps.configs(ConfigAlterOfEach(found.keys), destroys=False)
         yield from self._of_groups(found, making)
         if found.exact_keys:
             yield steps.configs(ConfigAlterOfEach(found.exact_keys), destroys=True)
-        for entity, limits in found.exact_limits.items():
-            yield steps.quotas(QuotaAlteration(entity, limits, _is_known), destroys=True)
+        if found.exact_limits:
+            yield steps.quotas(QuotaAlteration(found.exact_limits, _is_known), destroys=True)
         if found.acls_left:
             yield steps.acls(ExactAclDeletion(found.acls_left), DELETE, found.acls_left)
-        for user, left in found.mechanisms_left.items():
-            yield steps.credentials(UserDeletion(user, left))
+        if found.mechanisms_left:
+            yield steps.credentials(UserDeletion(found.mechanisms_left))
         for group, topics in found.offsets_left.items():
             yield steps.removal(OffsetDeletion(group, list(topics.items())), steps.offset_step)
         if found.topics_left:
             yield steps.removal(TopicDeletion(found.topics_left, may_lack=True), steps.topic_step)
 
-    def _of_user(self, user: str, mechanisms: Mapping[str, int]) -> Stage:
-        given = partial(self.how.passwords.of, self._wanted[Ref(Kind.USER, user)])
-        return steps.credentials(UserSetting(user, mechanisms, given=given, typed=given))
+    def _password(self, user: str) -> Secret | KcliError:
+        try:
+            return self.how.passwords.of(self._wanted[Ref(Kind.USER, user)])
+        except NoPasswordError as error:
+            return error
 
     def _of_groups(self, found: _Sorted, making: Sequence[Stage]) -> Iterator[Stage]:
         """Groups with offsets in partitions that are created before have a stage of their own each."""
@@ -252,7 +290,7 @@ class Apply(StagedChange):
         request = ImportRequest(in_range="correct the offset in the file; nothing was done to it")
         targets, where = import_targets(saved, request), self.how.where
         to_be = partial(partitions_to_be, making)
-        file = FileOffsets("", saved, targets, request, "the offsets of the files", to_be)
+        file = FileOffsets("", saved, targets, request, "the offsets of the files", to_be, _OFFSETS)
         return offset_import(file, where, partial_file=True, again=False, dry=self.how.dry, kind=kind)
 
     # the account

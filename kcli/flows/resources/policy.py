@@ -19,7 +19,7 @@ from kcli.flows.filters.expression import Expression, UnlikeError, follow
 from kcli.flows.filters.grammar import TEXT, Root, parse
 from kcli.flows.filters.tokens import WhereError
 from kcli.flows.resources.faults import Fault, FilesError, place_text
-from kcli.flows.resources.resource import Kind, Place, Resource
+from kcli.flows.resources.resource import Kind, Place, Resource, nearest_place
 from kcli.flows.resources.scalars import Sort, meaning_of
 from kcli.flows.resources.shapes import Choice, Document, Field, Path, Record, Text
 from kcli.flows.resources.sources import read_text
@@ -201,5 +201,5 @@ def _with_text_keys(value: Any) -> Any:
 
 
 def _place(rule: Rule, resource: Resource) -> Place:
-    ends = (path[:end] for path in rule.parts for end in range(len(path), 0, -1))
-    return next((resource.places[path] for path in ends if path in resource.places), resource.place)
+    found = (nearest_place(resource, path) for path in rule.parts)
+    return next((place for place in found if place != resource.place), resource.place)

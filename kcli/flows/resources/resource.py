@@ -110,3 +110,9 @@ class Resource:
     def place(self) -> Place:
         """Of the document."""
         return self.places.get((), Place())
+
+
+def nearest_place(resource: Resource, path: tuple[str, ...]) -> Place:
+    """Of a part of the spec: its own, or that of what it is in."""
+    ends = (path[:end] for end in range(len(path), 0, -1))
+    return next((resource.places[end] for end in ends if end in resource.places), resource.place)

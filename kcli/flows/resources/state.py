@@ -1,7 +1,8 @@
 """Reads what a cluster has: all of some kinds, or what files name.
 
 A kind takes a request or two however many resources there are, but for configurations, which are described a thousand a
-request. What could not be read is missing by its name, or, where names could not be listed, by its kind.
+request, five requests at a time. What could not be read is missing by its name, or, where names could not be listed, by
+its kind.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from kcli.flows.resources.resource import Kind, Ref, Resource
 State = dict[Ref, Resource]
 _Configs = Mapping[ConfigResource, list[ConfigEntry] | KcliError]
 
-_AT_ONCE = 1_000
+_AT_ONCE = 5_000
 _CONFIG_KINDS = {
     Kind.TOPIC: ConfigKind.TOPIC,
     Kind.BROKER_CONFIG: ConfigKind.BROKER,

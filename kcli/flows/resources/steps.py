@@ -11,7 +11,6 @@ from kcli.account.change import Change, Item
 from kcli.core.admin.acls import AclBinding
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigKind
-from kcli.core.admin.quotas import QuotaEntity
 from kcli.core.admin.users import mechanism_name
 from kcli.core.errors import KcliError
 from kcli.flows.configs.alter import ConfigAlter, key_entry
@@ -86,9 +85,9 @@ def _mechanism(number: int) -> str:
     return mechanism_name(number) if number else ""
 
 
-def quota_step(entity: QuotaEntity, item: SubItem) -> Step:
-    """Of a change of the quotas of an entity."""
-    return Step(quota_ref(dict(entity.parts)), f"limits.{item.key}")
+def quota_step(item: SubItem) -> Step:
+    """Of a change of quotas."""
+    return Step(quota_ref(dict(item.key.entity.parts)), f"limits.{item.key.key}")
 
 
 def offset_step(item: SubItem) -> Step:
@@ -200,7 +199,7 @@ def acls(change: Change[Any, Any], act: str, bindings: Iterable[AclBinding]) -> 
 
 
 def credentials(change: CredentialChange) -> Stage:
-    """Sets credentials of a user, or deletes them."""
+    """Sets credentials of users, or deletes them."""
     deletes = change.done == "deleted"
 
     def told(item: SubItem) -> Told:
@@ -215,21 +214,25 @@ def credentials(change: CredentialChange) -> Stage:
             else:
                 yield UserEntry(item.key.user, name, item.facts.old)
 
-    scope = [Step(Ref(Kind.USER, change.name), mechanism_name(one)) for one in change.mechanisms]
+    scope = [
+        Step(Ref(Kind.USER, user), mechanism_name(one))
+        for user, mechanisms in change.mechanisms.items()
+        for one in mechanisms
+    ]
     return Stage(change, user_step, told, entries, destroys=deletes, scope=scope)
 
 
 def quotas(change: QuotaAlteration, *, destroys: bool) -> Stage:
-    """Changes the quotas of an entity."""
+    """Changes quotas."""
 
     def told(item: SubItem) -> Told:
         old, new = (None if value is None else number_text(float(value)) for value in item.facts)
         return Told(DELETE if new is None else CREATE if old is None else CHANGE, old, new)
 
     def entries(_admin: Admin, todo: Sequence[SubItem]) -> Iterator[Entry]:
-        return (QuotaEntry(change.entity.parts, item.key, *item.facts) for item in todo)
+        return (QuotaEntry(item.key.entity.parts, item.key.key, *item.facts) for item in todo)
 
-    return Stage(change, lambda item: quota_step(change.entity, item), told, entries, destroys=destroys)
+    return Stage(change, quota_step, told, entries, destroys=destroys)
 
 
 def configs(change: ConfigAlter, *, destroys: bool) -> Stage:

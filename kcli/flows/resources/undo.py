@@ -13,7 +13,6 @@ import msgspec
 from kcli.account.change import Item
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.quotas import QuotaEntity
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.admin.users import mechanism_name
 from kcli.core.errors import KcliError, NotFoundError
@@ -120,9 +119,8 @@ class ApplyUndo(StagedChange):
             yield steps.moves_back(ReplicaRestore(self._moving, [journal]))
         if journal := self._part(AclEntry):
             yield steps.acls(AclRestore(journal), CREATE, [one.binding for one in self._of(AclEntry)])
-        for entity in dict.fromkeys(QuotaEntity(entry.entity) for entry in self._of(QuotaEntry)):
-            entries = [entry for entry in self._of(QuotaEntry) if entry.entity == entity.parts]
-            yield steps.quotas(QuotaRestore(self._with(entries)), destroys=False)
+        if journal := self._part(QuotaEntry):
+            yield steps.quotas(QuotaRestore(journal), destroys=False)
         if journal := self._part(ConfigKeyEntry):
             yield steps.configs(ConfigRestore(journal), destroys=False)
         if offsets := [*self._of(OffsetEntry), *self._of(ShareOffsetEntry)]:
@@ -132,8 +130,8 @@ class ApplyUndo(StagedChange):
         if journal := self._part(CreatedAclEntry):
             created = [one.binding for one in self._of(CreatedAclEntry)]
             yield steps.acls(AclRetraction(journal), DELETE, created)
-        for user, mechanisms in credentials.items():
-            yield steps.credentials(UserDeletion(user, mechanisms))
+        if credentials:
+            yield steps.credentials(UserDeletion(credentials))
         if topics:
             yield steps.removal(TopicDeletion(topics, may_lack=True), steps.topic_step)
 
@@ -166,11 +164,10 @@ class ApplyUndo(StagedChange):
 
     def _created_credentials(self, admin: Admin) -> _Created[dict[str, list[str]]]:
         created = _Created[dict[str, list[str]]]({}, [])
-        has: dict[str, set[str]] = {}
-        for entry in self._of(CreatedUserEntry):
-            if entry.user not in has:
-                has[entry.user] = {mechanism_name(one) for one in credentials_of(admin, entry.user)}
-            if entry.mechanism in has[entry.user]:
+        entries = self._of(CreatedUserEntry)
+        has = credentials_of(admin, list(dict.fromkeys(entry.user for entry in entries)))
+        for entry in entries:
+            if entry.mechanism in map(mechanism_name, has[entry.user]):
                 created.todo.setdefault(entry.user, []).append(entry.mechanism)
             else:
                 step = Step(Ref(Kind.USER, entry.user), entry.mechanism)

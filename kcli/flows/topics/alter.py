@@ -14,7 +14,7 @@ from kcli.core.admin.new_partitions import NotKnownError
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.errors import KcliError, PartlyFailedError
 from kcli.flows.configs.alteration import COLUMNS, AlteredKey, AlterItem, ConfigAlteration
-from kcli.flows.topics.partitions import ADDED, AddedPartitions
+from kcli.flows.topics.partitions import ADDED, AddedPartitions, add_partitions, rejections
 from kcli.flows.topics.purpose import internal_purpose
 from kcli.output.tables import Column
 
@@ -56,23 +56,35 @@ class TopicAlter(ConfigAlteration):
             items = super().decide(admin) if self.resources else []
         finally:
             self.resources = named
-        decided: list[AlterItem] = []
+        of: dict[ConfigResource, list[AlterItem]] = {resource: [] for resource in named}
+        for item in items:
+            of[item.key.resource].append(item)
+        added = {one.key.resource: one for one in self._added(admin)}
         for resource in named:
             topic = found[resource.name]
             if isinstance(topic, KcliError):
-                decided += self._none(resource, topic)
-                continue
-            decided += [item for item in items if item.key.resource == resource]
-            if self.partitions is not None:
-                decided.append(self._added(admin, resource, topic, self.partitions))
-        return decided
+                of[resource] += self._none(resource, topic)
+            elif resource in added:
+                of[resource].append(added[resource])
+        return [item for some in of.values() for item in some]
 
-    def _added(self, admin: Admin, resource: ConfigResource, topic: TopicInfo, partitions: int) -> AlterItem:
-        added = AddedPartitions(topic.name, partitions, topic.topic_id, len(topic.partitions))
-        if added.danger is not None:
-            self._dangers.setdefault(resource, added.danger)
-        planned = _grown(resource, added, Outcome.PLANNED if added.added else Outcome.UNCHANGED)
-        return self.judged(planned, self.asked(partial(added.rejected, admin)))
+    def _added(self, admin: Admin) -> list[AlterItem]:
+        """Those of the topics that there are."""
+        if self.partitions is None:
+            return []
+        asked = [
+            AddedPartitions(name, self.partitions, topic.topic_id, len(topic.partitions))
+            for name, topic in self._topics.items()
+        ]
+        rejected = self.asked(partial(rejections, admin, asked))
+        items = []
+        for added in asked:
+            resource = ConfigResource(ConfigKind.TOPIC, added.topic)
+            if added.danger is not None:
+                self._dangers.setdefault(resource, added.danger)
+            planned = _grown(resource, added, Outcome.PLANNED if added.added else Outcome.UNCHANGED)
+            items.append(self.judged(planned, rejected.get(added.topic)))
+        return items
 
     def _none(self, resource: ConfigResource, error: KcliError) -> list[AlterItem]:
         """Everything is refused: there is no such topic."""
@@ -102,10 +114,11 @@ class TopicAlter(ConfigAlteration):
         configs, grown = _split(todo)
         answers = super().apply(admin, configs)
         failed = {key.resource: error for key, error in answers.items() if error is not None}
+        made = add_partitions(admin, [item.facts for item in grown if item.key.resource not in failed])
         for item in grown:
             resource = item.key.resource
             first = failed.get(resource)
-            answer = item.facts.make(admin) if first is None else _not_added(resource, first)
+            answer = made[resource.name] if first is None else _not_added(resource, first)
             self._growth[resource] = answer
             answers[item.key] = None if isinstance(answer, NotKnownError) else answer
         return answers
@@ -114,15 +127,21 @@ class TopicAlter(ConfigAlteration):
         """The configuration; and, where the answer to the request for partitions was lost, how many there are."""
         configs, grown = _split(items)
         found = super().read_back(admin, configs)
+        unknown = [
+            resource.name
+            for resource in (item.key.resource for item in grown)
+            if resource not in self._growth or is_lost(self._growth[resource])
+        ]
+        topics = admin.describe_topics(unknown) if unknown else {}
         for item in grown:
             resource = item.key.resource
             answer = self._growth.get(resource)
             if isinstance(answer, NotKnownError):
                 found[item.key] = answer
-            elif resource in self._growth and not is_lost(answer):
+            elif resource.name not in topics:
                 found[item.key] = Found(item.facts)
             else:
-                topic = admin.describe_topics([resource.name])[resource.name]
+                topic = topics[resource.name]
                 if isinstance(topic, KcliError):
                     found[item.key] = topic
                 else:
@@ -137,8 +156,10 @@ class TopicAlter(ConfigAlteration):
 
 def _split(items: Sequence[AlterItem]) -> tuple[list[AlterItem], list[AlterItem]]:
     """The changes of the configuration, and that of the partitions."""
-    grown = [item for item in items if isinstance(item.facts, AddedPartitions)]
-    return [item for item in items if item not in grown], grown
+    found: tuple[list[AlterItem], list[AlterItem]] = ([], [])
+    for item in items:
+        found[isinstance(item.facts, AddedPartitions)].append(item)
+    return found
 
 
 def _not_added(resource: ConfigResource, first: KcliError) -> KcliError:

@@ -114,7 +114,12 @@ class TopicDeletion(Change[str, Topic | None]):
         ]:
             count = counted(len(errors), "partition")
             self._unknown.append(f"when {count} were last written is not known: {errors[0]}")
-        return [self._item(name, found[name], denied.get(name), ends, newest) for name in self.names]
+        times: dict[str, list[OffsetInfo | KcliError]] = {}
+        for tp, one in newest.items():
+            times.setdefault(tp.topic, []).append(one)
+        return [
+            self._item(name, found[name], denied.get(name), ends, times.get(name, ())) for name in self.names
+        ]
 
     def _item(
         self,
@@ -122,7 +127,7 @@ class TopicDeletion(Change[str, Topic | None]):
         topic: TopicInfo | KcliError,
         denied: KcliError | None,
         ends: Mapping[TopicPartition, LogEnds],
-        newest: Mapping[TopicPartition, OffsetInfo | KcliError],
+        newest: Sequence[OffsetInfo | KcliError],
     ) -> TopicItem:
         if isinstance(topic, NotFoundError) and self._may_lack:
             return Item(name, None, Outcome.UNCHANGED, note="it does not exist")
@@ -136,7 +141,7 @@ class TopicDeletion(Change[str, Topic | None]):
             records,
             internal_purpose(topic),
             max((len(part.replicas) for part in topic.partitions), default=-1),
-            _last_write([one for tp, one in newest.items() if tp.topic == name]),
+            _last_write(newest),
         )
         return Item(name, facts) if denied is None else Item(name, facts, Outcome.REFUSED, denied)
 
@@ -204,11 +209,10 @@ class TopicDeletion(Change[str, Topic | None]):
     ) -> dict[str, Found[Topic | None] | KcliError]:
         """Whether the topics are gone. Brokers receive it from the controller a moment after it was confirmed."""
         planned = {item.key: item.facts for item in items}
-        until = monotonic() + VISIBLE_WITHIN
-        while True:
-            left = _left(admin, planned)
-            if not left or monotonic() > until:
-                break
+        until, before = monotonic() + VISIBLE_WITHIN, len(planned)
+        while (left := _left(admin, planned)) and monotonic() <= until:
+            if len(left) < before:  # of many topics more and more are gone
+                until, before = monotonic() + VISIBLE_WITHIN, len(left)
             admin.cluster.sleep(_PAUSE)
         return {name: Found(topic, left.get(name)) for name, topic in planned.items()}
 

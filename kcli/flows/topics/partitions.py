@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from shlex import quote
 from typing import Any, NamedTuple
 
 from kcli.core.admin.admin import Admin
@@ -60,38 +62,17 @@ class AddedPartitions(NamedTuple):
             return "refused: Kafka cannot remove partitions"
         return f"{self.added:,} added" if self.added else "has as many already"
 
-    def rejected(self, admin: Admin) -> KcliError | None:
-        """Why it is refused, if it is; NotValidatedError where brokers did not check it."""
-        if self.has is not None and self.added < 0:
-            return FewerPartitionsError(
-                f"topic {self.topic} has {counted(self.has, 'partition')}, it cannot have {self.wanted:,}",
-                why="Kafka cannot remove partitions of a topic: their records would be lost",
-                do="create another topic with fewer partitions, and copy the records with "
-                "`kcli consume TOPIC -e -o ndjson | kcli produce NEW -i ndjson`",
-            )
-        if not self.added:
+    @property
+    def fewer(self) -> FewerPartitionsError | None:
+        """The error where the topic has more."""
+        if self.has is None or self.added >= 0:
             return None
-        if self.danger is not None:
-            return self._denied(admin)
-        try:
-            return admin.create_partitions({self.topic: self.wanted}, validate_only=True)[self.topic]
-        except NotValidatedError as error:
-            return self._denied(admin) or error
-
-    def _denied(self, admin: Admin) -> KcliError | None:
-        """Whether the permission is missing: that can be known without the brokers' check."""
-        found = denied_topics(admin, [self.topic], "ALTER", "could not add partitions to topic {}")
-        return found.get(self.topic)
-
-    def make(self, admin: Admin) -> KcliError | None:
-        """Adds them; the error if it failed, NotKnownError if brokers do not show them."""
-        try:
-            return admin.create_partitions({self.topic: self.wanted})[self.topic]
-        except (ConnectError, TimedOutError) as error:
-            error.do = (
-                f"partitions may have been added: `kcli topics describe {self.topic}` shows whether they were"
-            )
-            return error
+        return FewerPartitionsError(
+            f"topic {self.topic} has {counted(self.has, 'partition')}, it cannot have {self.wanted:,}",
+            why="Kafka cannot remove partitions of a topic: their records would be lost",
+            do="create another topic with fewer partitions, and copy the records with "
+            "`kcli consume TOPIC -e -o ndjson | kcli produce NEW -i ndjson`",
+        )
 
     def row(self) -> dict[str, Any]:
         """The row of the plan, with the keys of a changed configuration."""
@@ -112,3 +93,37 @@ class AddedPartitions(NamedTuple):
         if self.danger is not None:
             found.append("So many are not checked by the brokers before --confirm NAME is given.")
         return found
+
+
+def rejections(admin: Admin, asked: Sequence[AddedPartitions]) -> dict[str, KcliError]:
+    """Why partitions are refused, by topic; NotValidatedError where brokers did not check it."""
+    found: dict[str, KcliError] = {one.topic: error for one in asked if (error := one.fewer) is not None}
+    counts = {one.topic: one.wanted for one in asked if one.needed and one.danger is None}
+    many = [one.topic for one in asked if one.needed and one.danger is not None]
+    try:
+        answers = admin.create_partitions(counts, validate_only=True) if counts else {}
+    except NotValidatedError as error:
+        answers = {**dict.fromkeys(counts, error), **_denied(admin, list(counts))}
+    found |= {topic: error for topic, error in answers.items() if error is not None}
+    return found | _denied(admin, many)
+
+
+def _denied(admin: Admin, topics: Sequence[str]) -> dict[str, KcliError]:
+    """Where the permission is missing: that can be known without the brokers' check."""
+    return denied_topics(admin, topics, "ALTER", "could not add partitions to topic {}")
+
+
+def add_partitions(admin: Admin, wanted: Sequence[AddedPartitions]) -> dict[str, KcliError | None]:
+    """Adds them; by topic the error if it failed, NotKnownError if brokers do not show them."""
+    if not wanted:
+        return {}
+    try:
+        return admin.create_partitions({one.topic: one.wanted for one in wanted})
+    except (ConnectError, TimedOutError) as error:
+        first = quote(wanted[0].topic)
+        error.do = (
+            f"partitions may have been added: `kcli topics describe {first}` shows whether they were"
+            if len(wanted) == 1
+            else "partitions may have been added: run it again, and see the plan"
+        )
+        return dict.fromkeys((one.topic for one in wanted), error)

@@ -62,9 +62,10 @@ def survey_import(
     now_ms: int,
     spans: Spans,
     to_be: Mapping[str, int] = MappingProxyType({}),
+    act: str = ACT,
 ) -> RewindPlan:
     """The plan of the groups that can be read, with the errors of the others. ``to`` describes the import in words.
-    ``to_be``: see ``FileOffsets``.
+    ``to_be`` and ``act``: see ``FileOffsets``.
     """
     types = dict.fromkeys((target.group for target in targets), "classic")
     types |= {target.group: SHARE for target in targets if target.saved.group_type == SHARE}
@@ -95,7 +96,7 @@ def survey_import(
         for plan in plans
     }
     plans = [replace(plan, refusal=plan.refusal or alone[plan.group]) for plan in plans]
-    return RewindPlan(cluster, tuple(plans), ACT, tuple(names), failures)
+    return RewindPlan(cluster, tuple(plans), act, tuple(names), failures)
 
 
 def _acknowledged(
@@ -173,7 +174,7 @@ class OffsetImport(OffsetsChange):
 
 class FileOffsets(NamedTuple):
     """What is imported of a file. ``words`` describe it. ``to_be``: how many partitions topics will have that do not have
-    them yet: those are created before the act.
+    them yet: those are created before the act. ``act``: what plans say before the name of a group.
     """
 
     path: str
@@ -182,6 +183,7 @@ class FileOffsets(NamedTuple):
     request: ImportRequest
     words: str
     to_be: Callable[[], Mapping[str, int]] = dict
+    act: str = ACT
 
 
 def read_import(
@@ -229,7 +231,7 @@ def offset_import(
 def _planned(file: FileOffsets, whole: bool, admin: Admin) -> RewindPlan:
     spans = partial(time_spans, admin)
     cluster, now, to_be = admin.cluster_id(), wall_ms(), file.to_be()
-    plan = survey_import(admin, cluster, file.targets, file.request, file.words, now, spans, to_be)
+    plan = survey_import(admin, cluster, file.targets, file.request, file.words, now, spans, to_be, file.act)
     live = whole and file.path != STDIN and admin.lacks("hold_group") is None
     return advise_stopping(plan, lambda one: _live_command(file, one) if live else "")
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 from kcli.account.change import Change, Found, Item
+from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.users import SEE, ScramCredential, ScramMechanism, ScramUpsertion, mechanism_name
-from kcli.core.errors import KcliError, NotFoundError
+from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.core.near_names import near_names
 from kcli.flows.read_back import UnknownChangeError, lost_answers, wait_until_empty
 from kcli.output.progress import counted
+from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
 
 USER = Column("user", "prose", values="string", meaning="Name of the user.")
@@ -38,31 +40,46 @@ CredentialItem = Item[ScramCredential, Credential]
 
 
 class CredentialChange(Change[ScramCredential, Credential]):
-    """A change of credentials of one user. ``mechanisms`` are names; ``done``: the word for the change."""
+    """A change of credentials of users. ``mechanisms`` are their names, by user; ``done``: the word for the change."""
 
     item_meaning = "A credential."
     quiet_report = True
     done: ClassVar[str]
 
-    def __init__(self, name: str, mechanisms: Iterable[str]) -> None:
-        self.name = name
-        self.mechanisms = mechanisms_of(mechanisms)
-        self.before: Iterations = {}
-        self.after: Iterations = {}
-        self.own_mechanism = ""
+    def __init__(self, mechanisms: Mapping[str, Iterable[str]]) -> None:
+        self.mechanisms = {user: mechanisms_of(words) for user, words in mechanisms.items()}
+        self.before: Mapping[str, Iterations] = {}
+        self.after: Mapping[str, Iterations] = {}
+        self.own = ("", "")
         self._unsure: set[ScramCredential] = set()
+        self._refused: set[ScramCredential] = set()
 
     def read(self, admin: Admin) -> None:
-        """Reads what the user has."""
-        self.before = credentials_of(admin, self.name)
-        self.own_mechanism = own_mechanism(admin, self.name)
+        """Reads what the users have."""
+        self.before = credentials_of(admin, list(self.mechanisms))
+        self.own = own_login(admin)
 
-    def lines(self, title: str, plan: Sequence[CredentialItem]) -> str:
-        """The plan: a line for each mechanism."""
-        chosen = {item.key.mechanism: item.facts.new for item in plan}
+    def has(self, key: ScramCredential) -> int | None:
+        """The iterations of a credential before the change."""
+        return self.before[key.user].get(key.mechanism)
+
+    def texts(self, title: str, plan: Sequence[CredentialItem]) -> str:
+        """The plan: a title for each user of whom nothing is refused, which has ``{user}`` and ``{count}``, and a line
+        for each mechanism.
+        """
+        texts = []
+        for user, items in by_user(plan).items():
+            if not any(item.outcome is Outcome.REFUSED for item in items):
+                count = counted(len(items), "SCRAM credential")
+                texts.append(self._lines(title.format(user=visible_line(user), count=count), user, items))
+        return "\n".join(texts)
+
+    def _lines(self, title: str, user: str, items: Sequence[CredentialItem]) -> str:
+        before = self.before[user]
+        chosen = {item.key.mechanism: item.facts.new for item in items}
         lines = [title]
-        for mechanism in in_order({*self.before, *chosen}):
-            line = f"{self.before[mechanism]} iterations" if mechanism in self.before else "not set"
+        for mechanism in in_order({*before, *chosen}):
+            line = f"{before[mechanism]} iterations" if mechanism in before else "not set"
             if mechanism not in chosen:
                 line += ", stays"
             elif (new := chosen[mechanism]) is not None:
@@ -86,30 +103,53 @@ class CredentialChange(Change[ScramCredential, Credential]):
             if not unsure:
                 raise
             return {key: UnknownChangeError(str(key), error, see=SEE) for key in changes}
+        self._refused = {key for key, error in outcome.items() if isinstance(error, BrokerError)}
         return lost_answers(outcome, unsure, see=SEE)
 
     def read_back(
         self, admin: Admin, items: Sequence[CredentialItem]
     ) -> dict[ScramCredential, Found[Credential] | KcliError]:
-        """The iterations that are there now."""
+        """The iterations that are there now; nobody waits for those that were refused."""
+        made = [item for item in items if item.key not in self._refused]
+        users = list(by_user(made))
 
-        def wrong() -> list[CredentialItem]:
-            self.after = credentials_of(admin, self.name)
-            return [item for item in items if self.after.get(item.key.mechanism) != item.facts.new]
+        def wrong() -> set[ScramCredential]:
+            self.after = credentials_of(admin, users)
+            return {
+                item.key
+                for item in made
+                if self.after[item.key.user].get(item.key.mechanism) != item.facts.new
+            }
 
-        done = f"{counted(len(items), 'credential')} of user {self.name} {self.done}"
+        done = f"{counted(len(made), 'credential')} of {users_named(users)} {self.done}"
         bad = wait_until_empty(admin, wrong, done, see=SEE)
-        return {item.key: self.found(item, wrong=item in bad) for item in items}
+        return {item.key: self.found(item, wrong=item.key in bad) for item in made}
 
     def found(self, item: CredentialItem, *, wrong: bool) -> Found[Credential]:
         """What reading back shows of a credential."""
         raise NotImplementedError
 
-    def summary(self, items: Sequence[CredentialItem]) -> Iterable[str]:
-        """The mechanisms."""
-        if items:
+    def summary(self, items: Sequence[CredentialItem]) -> Iterator[str]:
+        """The mechanisms, or how many of several users."""
+        users = list(by_user(items))
+        if len(users) == 1:
             names = " and ".join(mechanism_name(item.key.mechanism) for item in items)
-            yield f"{self.done} {names} of user {self.name}, read back"
+            yield f"{self.done} {names} of user {users[0]}, read back"
+        elif users:
+            yield f"{self.done} {counted(len(items), 'credential')} of {users_named(users)}, read back"
+
+
+def by_user(items: Sequence[CredentialItem]) -> dict[str, list[CredentialItem]]:
+    """The items of each user."""
+    found: dict[str, list[CredentialItem]] = {}
+    for item in items:
+        found.setdefault(item.key.user, []).append(item)
+    return found
+
+
+def users_named(users: Sequence[str]) -> str:
+    """The only one, or how many there are."""
+    return f"user {users[0]}" if len(users) == 1 else counted(len(users), "user")
 
 
 def mechanisms_of(words: Iterable[str]) -> tuple[ScramMechanism, ...]:
@@ -123,13 +163,13 @@ def in_order(mechanisms: Iterable[ScramMechanism | int]) -> list[ScramMechanism 
     return sorted(mechanisms, key=int)
 
 
-def credentials_of(admin: Admin, user: str) -> Iterations:
-    """What a user has; empty for one without credentials."""
-    found = admin.describe_scram_credentials([user])[user]
-    if isinstance(found, NotFoundError):
-        return {}
-    if isinstance(found, KcliError):
-        raise found
+def credentials_of(admin: Admin, users: Sequence[str]) -> dict[str, Iterations]:
+    """What users have; empty for one without credentials."""
+    found: dict[str, Iterations] = {}
+    for user, has in admin.describe_scram_credentials(users).items():
+        if isinstance(has, KcliError) and not isinstance(has, NotFoundError):
+            raise has
+        found[user] = {} if isinstance(has, KcliError) else has
     return found
 
 
@@ -143,8 +183,8 @@ def without_credentials(user: str, known: Collection[str]) -> NotFoundError:
     )
 
 
-def own_mechanism(admin: Admin, user: str) -> str:
-    """The mechanism by which this client authenticates as ``user``; empty if it does not."""
+def own_login(admin: Admin) -> tuple[str, str]:
+    """As which user this client authenticates, and by which mechanism; empty if it does not."""
     options = admin.cluster.options
-    is_own = options.security_protocol.startswith("SASL_") and options.sasl_username == user
-    return options.sasl_mechanism if is_own else ""
+    is_sasl = options.security_protocol.startswith("SASL_") and options.sasl_username
+    return (options.sasl_username, options.sasl_mechanism) if is_sasl else ("", "")

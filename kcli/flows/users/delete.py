@@ -1,11 +1,11 @@
-"""``kcli users delete``: deletes SCRAM credentials of a user."""
+"""``kcli users delete``: deletes SCRAM credentials of users."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kcli.account.change import Found, Item, Question
+from kcli.account.change import Found, Item, Question, planned
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.users import SEE, ScramCredential, mechanism_name
@@ -18,11 +18,12 @@ from kcli.flows.users.credentials import (
     Credential,
     CredentialChange,
     CredentialItem,
+    by_user,
     in_order,
+    users_named,
     without_credentials,
 )
 from kcli.output.progress import counted
-from kcli.output.sanitise import visible_line
 
 _GONE = "deleted by another client meanwhile"
 _NONE = 0
@@ -36,70 +37,71 @@ class NotDeletedError(KcliError):
 
 
 class UserDeletion(CredentialChange):
-    """The credentials of these mechanisms; of all that the user has, if none is named."""
+    """The credentials of these mechanisms, by user; of all that a user has, if none is named."""
 
     kind = "UserDelete"
     printed_by = "users delete"
     columns = CREDENTIAL
     done = "deleted"
 
-    def __init__(self, name: str, mechanisms: Sequence[str]) -> None:
-        super().__init__(name, mechanisms)
+    def __init__(self, mechanisms: Mapping[str, Sequence[str]]) -> None:
+        super().__init__(mechanisms)
         self._gone: set[ScramCredential] = set()
 
     def decide(self, admin: Admin) -> list[CredentialItem]:
-        """All are refused if one does not exist."""
+        """All of a user are refused if one does not exist."""
         self.read(admin)
-        refused = self._missing(admin) or denied_on_cluster(
-            admin, "ALTER", f"deleting SCRAM credentials of user {self.name}"
+        missing = {user: error for user in self.mechanisms if (error := self._missing(admin, user))}
+        users = [user for user in self.mechanisms if user not in missing]
+        denied = (
+            denied_on_cluster(admin, "ALTER", f"deleting SCRAM credentials of {users_named(users)}")
+            if users
+            else None
         )
-        outcome = Outcome.PLANNED if refused is None else Outcome.REFUSED
         return [
-            Item(
-                ScramCredential(self.name, mechanism),
-                Credential(self.before.get(mechanism), None),
-                outcome,
-                refused,
-            )
-            for mechanism in in_order(self.mechanisms or self.before or (_NONE,))
+            self._decided(ScramCredential(user, mechanism), missing.get(user) or denied)
+            for user, ones in self.mechanisms.items()
+            for mechanism in in_order(ones or self.before[user] or (_NONE,))
         ]
 
-    def _missing(self, admin: Admin) -> NotFoundError | None:
-        if not self.before:
-            return without_credentials(self.name, list(admin.describe_scram_credentials()))
-        missing = [mechanism_name(one) for one in self.mechanisms if one not in self.before]
+    def _decided(self, key: ScramCredential, refused: KcliError | None) -> CredentialItem:
+        outcome = Outcome.PLANNED if refused is None else Outcome.REFUSED
+        return Item(key, Credential(self.has(key), None), outcome, refused)
+
+    def _missing(self, admin: Admin, user: str) -> NotFoundError | None:
+        before = self.before[user]
+        if not before:
+            return without_credentials(user, list(admin.describe_scram_credentials()))
+        missing = [mechanism_name(one) for one in self.mechanisms[user] if one not in before]
         if not missing:
             return None
         return NotFoundError(
-            f"user {self.name} has no {' and no '.join(missing)} credential",
-            why=f"there is {' and '.join(map(mechanism_name, in_order(self.before)))}; nothing was done",
+            f"user {user} has no {' and no '.join(missing)} credential",
+            why=f"there is {' and '.join(map(mechanism_name, in_order(before)))}; nothing was done",
             do=SEE,
         )
 
     def text(self, plan: Sequence[CredentialItem]) -> str:
         """What each mechanism has."""
-        if plan[0].outcome is Outcome.REFUSED:
-            return ""
-        count = counted(len(plan), "SCRAM credential")
-        return self.lines(f"Delete {count} of user {visible_line(self.name)}:", plan)
+        return self.texts("Delete {count} of user {user}:", plan)
 
     def questions(self, plan: Sequence[CredentialItem]) -> list[Question]:
         """The user's name has to be typed."""
-        return [Question(self.text(plan), f"Delete {counted(len(plan), 'credential')}?", name=self.name)]
+        name = plan[0].key.user
+        return [Question(self.text(plan), f"Delete {counted(len(plan), 'credential')}?", name=name)]
 
     def warnings(self, plan: Sequence[CredentialItem]) -> Iterator[str]:
         """What becomes of this connection."""
-        own = self.own_mechanism
-        planned = [item.key.mechanism for item in plan if item.outcome is Outcome.PLANNED]
-        if own in map(mechanism_name, planned):
+        name, own = self.own
+        if self.own in [(item.key.user, mechanism_name(item.key.mechanism)) for item in planned(plan)]:
             yield (
-                f"this connection authenticates as {self.name} with {own}: new connections, of kcli too, "
+                f"this connection authenticates as {name} with {own}: new connections, of kcli too, "
                 "will be refused"
             )
 
     def again(self, item: CredentialItem, now: CredentialItem | None) -> CredentialItem:
         """One that is gone is as it should be."""
-        if item.key.mechanism not in self.before:
+        if self.has(item.key) is None:
             return item._replace(outcome=Outcome.UNCHANGED, note=_GONE)
         if now is not None and isinstance(now.error, NotFoundError):
             return item  # another one is gone
@@ -149,8 +151,10 @@ class UserDeletion(CredentialChange):
         for item in items:
             if item.outcome is Outcome.UNCHANGED:
                 yield f"{item.key} was {item.note}"
-        if not self.mechanisms:
-            known = {item.key.mechanism for item in items}
-            for mechanism in in_order(self.after.keys() - known):
-                key = ScramCredential(self.name, mechanism)
-                yield f"{key} was set meanwhile; it was not in the plan and was not deleted"
+        for user, known in by_user(items).items():
+            if not self.mechanisms[user]:
+                for mechanism in in_order(
+                    self.after.get(user, {}).keys() - {one.key.mechanism for one in known}
+                ):
+                    key = ScramCredential(user, mechanism)
+                    yield f"{key} was set meanwhile; it was not in the plan and was not deleted"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kcli.account.change import Found, Item, Question
+from kcli.account.change import Found, Item, Question, planned
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.users import (
     SEE,
     ScramCredential,
     ScramMechanism,
+    ScramUpsertion,
     check_encrypted,
     mechanism_name,
     upsertion,
@@ -27,9 +28,10 @@ from kcli.flows.users.credentials import (
     Credential,
     CredentialChange,
     CredentialItem,
+    by_user,
     in_order,
+    users_named,
 )
-from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
 
 
@@ -40,8 +42,9 @@ class NotSetError(KcliError):
 
 
 class UserSetting(CredentialChange):
-    """The credentials of these mechanisms, with so many iterations. ``given`` returns the password that options name,
-    None without one, and is called before the first contact; then ``typed`` returns it after the question.
+    """The credentials of users: of each the mechanisms, with so many iterations. ``given`` returns the password that is
+    set for a user, None without one, or the error why the user is refused, and is called before the first contact; then
+    ``typed`` returns it after the question.
     """
 
     kind = "UserSet"
@@ -60,85 +63,82 @@ class UserSetting(CredentialChange):
 
     def __init__(
         self,
-        name: str,
-        mechanisms: Mapping[str, int],
+        mechanisms: Mapping[str, Mapping[str, int]],
         *,
-        given: Callable[[], Secret | None],
-        typed: Callable[[], Secret],
+        given: Callable[[str], Secret | KcliError | None],
+        typed: Callable[[], Secret] | None = None,
     ) -> None:
-        super().__init__(name, mechanisms)
-        self.iterations = {one: mechanisms[mechanism_name(one)] for one in self.mechanisms}
+        super().__init__(mechanisms)
+        self.iterations = {
+            ScramCredential(user, one): mechanisms[user][mechanism_name(one)]
+            for user, ones in self.mechanisms.items()
+            for one in ones
+        }
         self._given, self._typed = given, typed
-        self._password: Secret | None = None
+        self._passwords: dict[str, Secret | KcliError | None] = {}
 
     def begin(self, admin: Admin) -> None:
         """Nothing is sent without encryption, unless that is allowed."""
         check_encrypted(admin.cluster.options)
-        self._password = self._given()
+        self._passwords = {user: self._given(user) for user in self.mechanisms}
 
     def decide(self, admin: Admin) -> list[CredentialItem]:
         """All are set, even if there is one with as many iterations."""
         self.read(admin)
-        denied = denied_on_cluster(admin, "ALTER", f"setting SCRAM credentials of user {self.name}")
-        outcome = Outcome.PLANNED if denied is None else Outcome.REFUSED
-        return [
-            Item(
-                ScramCredential(self.name, mechanism),
-                Credential(self.before.get(mechanism), self.iterations[mechanism]),
-                outcome,
-                denied,
-            )
-            for mechanism in self.mechanisms
-        ]
+        denied = denied_on_cluster(
+            admin, "ALTER", f"setting SCRAM credentials of {users_named(list(self.mechanisms))}"
+        )
+        return [self._decided(key, denied) for key in self.iterations]
+
+    def _decided(self, key: ScramCredential, denied: KcliError | None) -> CredentialItem:
+        password = self._passwords[key.user]
+        refused = denied or (password if isinstance(password, KcliError) else None)
+        outcome = Outcome.PLANNED if refused is None else Outcome.REFUSED
+        return Item(key, Credential(self.has(key), self.iterations[key]), outcome, refused)
 
     def text(self, plan: Sequence[CredentialItem]) -> str:
         """What each mechanism has and gets."""
-        if plan[0].outcome is Outcome.REFUSED:
-            return ""
-        title = f"Set SCRAM credentials of user {visible_line(self.name)}:"
-        return self.lines(title, plan)
+        return self.texts("Set SCRAM credentials of user {user}:", plan)
 
     def questions(self, plan: Sequence[CredentialItem]) -> list[Question]:
         """One for all."""
-        return [Question(self.text(plan), f"Set the password of user {self.name}?", subject=self.name)]
+        user = plan[0].key.user
+        return [Question(self.text(plan), f"Set the password of user {user}?", subject=user)]
 
     def warnings(self, plan: Sequence[CredentialItem]) -> Iterator[str]:
         """What becomes of this connection and of other mechanisms, and names that are hardly meant."""
-        name, own = self.name, self.own_mechanism
-        chosen = [item.key.mechanism for item in plan if item.outcome is Outcome.PLANNED]
-        if not chosen:
-            return
-        if own in map(mechanism_name, chosen):
-            yield (
-                f"this connection authenticates as {name} with {own}: new connections, of kcli too, need the new password"
-            )
-        others = [mechanism_name(one) for one in in_order(self.before) if one not in chosen]
-        if others:
-            yield f"{' and '.join(others)} of user {name} keeps its present password"
-        if name.startswith("User:"):
-            yield f"the name is taken literally: in ACLs, the principal of this user is User:{name}"
-        if not name.isascii():
-            yield f"Apache Kafka's brokers refuse SCRAM logins of names that are not ASCII, such as {name}"
-        if name != name.strip():
-            yield "the name begins or ends with a blank"
+        for name, items in by_user(planned(plan)).items():
+            chosen = [item.key.mechanism for item in items]
+            if self.own in [(name, mechanism_name(one)) for one in chosen]:
+                yield (
+                    f"this connection authenticates as {name} with {self.own[1]}: new connections, of kcli too, need the "
+                    "new password"
+                )
+            others = [mechanism_name(one) for one in in_order(self.before[name]) if one not in chosen]
+            if others:
+                yield f"{' and '.join(others)} of user {name} keeps its present password"
+            if name.startswith("User:"):
+                yield f"the name is taken literally: in ACLs, the principal of this user is User:{name}"
+            if not name.isascii():
+                yield f"Apache Kafka's brokers refuse SCRAM logins of names that are not ASCII, such as {name}"
+            if name != name.strip():
+                yield "the name begins or ends with a blank"
 
     def confirmed(self) -> None:
         """The password, if it is to be typed."""
-        if self._password is None:
-            self._password = self._typed()
+        for user, password in self._passwords.items():
+            if password is None:
+                assert self._typed is not None, "each user has a password, or one is typed"
+                self._passwords[user] = self._typed()
 
     def apply(self, admin: Admin, todo: Sequence[CredentialItem]) -> dict[ScramCredential, KcliError | None]:
         """Sets the credentials, each with a salt of its own."""
-        password = self._password
-        assert password is not None, "it is typed after the question"
-        return self.alter(
-            admin,
-            {
-                item.key: upsertion(password, mechanism, self.iterations[mechanism])
-                for item in todo
-                for mechanism in [ScramMechanism(item.key.mechanism)]
-            },
-        )
+        return self.alter(admin, {item.key: self._upsertion(item.key) for item in todo})
+
+    def _upsertion(self, key: ScramCredential) -> ScramUpsertion:
+        password = self._passwords[key.user]
+        assert isinstance(password, Secret), "it was given, or typed after the question"
+        return upsertion(password, ScramMechanism(key.mechanism), self.iterations[key])
 
     def found(self, item: CredentialItem, *, wrong: bool) -> Found[Credential]:
         """Brokers return the iterations only: those that were there before say nothing about the password."""

@@ -6,7 +6,7 @@ from urllib.parse import unquote, urlsplit
 from kcli.core.errors import ConfigError
 from kcli.core.net.http import basic
 from kcli.serde.registry.bearer import sends_token
-from kcli.serde.registry.options import RegistryOptions
+from kcli.serde.registry.options import SASL_INHERIT, RegistryOptions
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -84,9 +84,10 @@ def _user_info(options: RegistryOptions) -> str:
                 "basic.auth.user.info is not NAME:PASSWORD", why="there is no colon in it", do="add it"
             )
         return basic(name, password)
-    if source == "USER_INFO":
+    if source in ("USER_INFO", SASL_INHERIT):
         raise ConfigError(
-            "basic.auth.credentials.source=USER_INFO without basic.auth.user.info",
+            f"basic.auth.credentials.source={source} without "
+            + ("basic.auth.user.info" if source == "USER_INFO" else "sasl.username and sasl.password"),
             why="there is nothing to send",
             do="set basic.auth.user.info",
         )

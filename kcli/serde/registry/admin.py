@@ -179,9 +179,12 @@ class RegistryAdmin:
         except SchemaNotFoundError:  # softly deleted: registries refuse that of a schema that is referred to
             return []
 
-    def versions_of(self, number: int) -> list[tuple[str, int]]:
-        """Subject and version of all that have this id."""
-        path = f"/schemas/ids/{number}/versions"
+    def versions_of(self, number: int, subject: str) -> list[tuple[str, int]]:
+        """Subject and version of all that have this id, in the context of ``subject``: ids are those of a context."""
+        context = (
+            subject[: subject.index(":", 1) + 1] if subject.startswith(":.") and ":" in subject[1:] else ""
+        )
+        path = f"/schemas/ids/{number}/versions" + (f"?subject={quoted(context)}" if context else "")
         rows = self._ask("GET", path)
         try:
             return sorted((str(row["subject"]), int(row["version"])) for row in rows)

@@ -13,6 +13,8 @@ from kcli.core.errors import ConfigError
 from kcli.core.options import Vocabulary, option, parse_value
 from kcli.core.secret import Secret
 
+SASL_INHERIT = "SASL_INHERIT"
+"""The credentials are those with which clients authenticate to brokers: ``sasl.username`` and ``sasl.password``."""
 _NO_SECRET = Secret("")
 
 
@@ -27,9 +29,9 @@ class RegistryOptions:
     )
     basic_auth_credentials_source: str = option(
         "",
-        "where name and password for the registry come from: the URL, or basic.auth.user.info",
+        "where name and password for the registry come from: the URL, basic.auth.user.info, or those for the brokers",
         aliases=("schema.registry.basic.auth.credentials.source",),
-        choices=("", "URL", "USER_INFO"),
+        choices=("", "URL", "USER_INFO", SASL_INHERIT),
     )
     basic_auth_user_info: Secret = option(
         _NO_SECRET,
@@ -175,6 +177,9 @@ class RegistryOptions:
         2_000,
         "the longest wait before a request is sent again, unless the registry wants a longer one",
         low=0,
+    )
+    schema_registry_wire: Callable[[str], None] | None = option(
+        None, "is called with a line for each request and each response, without secrets", in_code=True
     )
     schema_registry_cache_capacity: int = option(1_000, "how many schemas are remembered", low=1)
 

@@ -77,6 +77,7 @@ class Transport:
         self._now, self._sleep = now, sleep
         self._open: dict[Address, HttpConnection] = {}
         self._busy: dict[Address, float] = {}
+        self._wire = options.schema_registry_wire or (lambda _line: None)
         self._current = 0
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
@@ -140,6 +141,7 @@ class Transport:
             try:
                 return self._exchange(connection, address, method, path, body, until)
             except (OSError, http.client.HTTPException) as error:
+                self._wire(f"✗ {address} {method} {path} {failure(error)}")
                 self._drop(address)
                 _refuse_certificate(address, error)
                 if fresh:
@@ -165,9 +167,15 @@ class Transport:
         target = f"{self._through_proxy(address)}{address.path}{path}"
         if (kept := getattr(connection, "sock", None)) is not None:
             kept.settimeout(max(_LEAST, until - self._now()))
-        connection.request(method, target, body=data, headers=self._headers(address, data))
+        headers, begun = self._headers(address, data), self._now()
+        self._wire(f"→ {address} {method} {path} {len(data or b'')} bytes")
+        connection.request(method, target, body=data, headers=headers)
         response = connection.getresponse()
         content = read_body(response, MAX_ANSWER, until, self._now)
+        milliseconds = (self._now() - begun) * 1000
+        self._wire(
+            f"← {address} {method} {path} {response.status} {len(content)} bytes {milliseconds:.0f} ms"
+        )
         if len(content) > MAX_ANSWER:
             self._drop(address)
             raise RegistryError(
@@ -175,9 +183,9 @@ class Transport:
                 why=f"it has more than {MAX_ANSWER:,} bytes",
                 status=response.status,
             )
-        headers = {name.lower(): value for name, value in response.getheaders()}
+        found = {name.lower(): value for name, value in response.getheaders()}
         response.close()  # read1 does not notice the end: the connection would not accept the next request
-        return Answer(address, response.status, headers, content)
+        return Answer(address, response.status, found, content)
 
     def _through_proxy(self, address: Address) -> str:
         """What precedes the path in a request: a proxy forwards plain HTTP by the whole URL."""

@@ -45,7 +45,8 @@ def test_a_token_of_a_file_is_read_again_where_it_is_refused(tmp_path: Path) -> 
     path.chmod(0o600)
     source = SecretSource("bearer.auth.token", "file", str(path), "-X")
     reader = SecretReader(os.environ, lambda _text: None)
-    values = registry_values(reader, {"schema_registry_url": "https://h", "bearer_auth_token": source})
+    found = {"schema_registry_url": "https://h", "bearer_auth_token": source}
+    values = registry_values(reader, found, lambda: ("", None))
     wire = Wire((401, error(401)), OK, (401, error(401)))
     transport = wire.transport()
     transport._tokens = bearer_tokens(RegistryOptions.build(values))

@@ -164,9 +164,11 @@ def test_each_name_can_be_confirmed_on_the_command_line(admin: StandIn) -> None:
 
 
 def test_one_name_does_not_confirm_several_groups(admin: StandIn) -> None:
-    with pytest.raises(Exception, match="--confirm names one group, 2 would be deleted"):
+    with pytest.raises(Exception, match="--confirm does not name 1 group that would be deleted"):
         kcli("delete", "idle", "old", "--confirm", "idle")
     assert admin.untouched()
+    assert kcli("delete", "idle", "old", "--confirm", "idle", "--confirm", "old").return_value == 0
+    assert admin.deleted == ["idle", "old"]
 
 
 def test_of_several_groups_those_that_can_go_do_and_the_rest_is_reported(admin: StandIn) -> None:

@@ -36,7 +36,7 @@ def invocation(
 
     out = SimpleNamespace(kind=kind, shown=show, flush=lambda: None, told=shown, colour=False)
     talk = Talk(io.StringIO(), quiet=quiet)
-    values = SimpleNamespace(confirm=confirmed)
+    values = SimpleNamespace(confirm=() if confirmed is None else (confirmed,))
     found = {"talk": talk, "out": out, "values": values, "profile": profile, "cluster_id": cluster_id}
     return SimpleNamespace(**found, yes=yes, dry_run=dry_run, no_input=False, cluster_name=NAME, place=None)
 

@@ -14,8 +14,8 @@ from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.errors import BrokerError, ConnectError, KcliError
 from kcli.core.exit_codes import worst
 
-ORDER = [130, 5, 4, 7, 3, 6, 8, 1]
-"""The contract's sentence: signal, 5, 4, 7, 3, then 6 if anything was done, 8, 1."""
+ORDER = [130, 5, 4, 7, 3, 6, 2, 8, 1]
+"""The contract's sentence: signal, 5, 4, 7, 3, then 6 if anything was done, 8, 1; 2 is before 8."""
 
 
 def test_nothing_failed_is_0() -> None:
@@ -28,7 +28,9 @@ def test_of_two_codes_the_earlier_in_the_contract_wins(first: int, second: int) 
     assert worst([second, first], done=False) == first
 
 
-@pytest.mark.parametrize(("code", "status"), [(1, 6), (6, 6), (8, 8), (3, 3), (5, 5), (7, 7), (130, 130)])
+@pytest.mark.parametrize(
+    ("code", "status"), [(1, 6), (2, 6), (6, 6), (8, 8), (3, 3), (5, 5), (7, 7), (130, 130)]
+)
 def test_done_turns_a_run_time_error_into_partly(code: int, status: int) -> None:
     assert worst([code], done=True) == status
 
@@ -141,7 +143,7 @@ FLAGS = {
     "name": "orders",
     "dry_run": False,
     "yes": False,
-    "confirmed": None,
+    "confirmed": (),
     "no_input": False,
     "terminal": True,
 }
@@ -155,11 +157,14 @@ FLAGS = {
         ({"no_input": True}, IMPOSSIBLE),
         ({"yes": True}, GO),
         ({"yes": True, "terminal": False, "no_input": True}, GO),
-        ({"confirmed": "orders", "terminal": False}, GO),
-        ({"confirmed": "other"}, MISMATCH),
-        ({"confirmed": "other", "yes": True}, MISMATCH),
+        ({"confirmed": ["orders"], "terminal": False}, GO),
+        ({"confirmed": ["other", "orders"], "terminal": False, "danger": True}, GO),
+        ({"confirmed": ["other"]}, MISMATCH),
+        ({"confirmed": ["other", "another"], "yes": True}, MISMATCH),
+        ({"confirmed": ["other"], "among": ["other"], "yes": True}, GO),
+        ({"confirmed": ["other"], "among": ["other"], "yes": True, "danger": True}, ASK),
         ({"dry_run": True, "yes": True}, STOP),
-        ({"name": None, "confirmed": "x"}, ASK),
+        ({"name": None, "confirmed": ["x"]}, ASK),
     ],
 )
 def test_confirmation_on_a_terminal_and_without(flags: dict[str, object], verdict: str) -> None:

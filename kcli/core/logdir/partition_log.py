@@ -25,7 +25,7 @@ from kcli.core.logdir.leader_epochs import EpochStart
 from kcli.core.logdir.offset_index import OffsetIndex
 from kcli.core.logdir.segment_files import SegmentFile, choose_files
 from kcli.core.logdir.time_index import TimeIndex
-from kcli.core.logdir.transactions import Ended, Transactions
+from kcli.core.logdir.transactions import Ended, Transactions, markers_in
 from kcli.core.records.isolation import is_abort_marker
 from kcli.core.records.segment import Placed, Segment, Tail
 from kcli.core.records.view import BatchView
@@ -419,7 +419,22 @@ class PartitionLog:
         segment = self.segment(number)
         if not all(self._is_aborted(segment, number, entry) for entry in entries):
             return None
+        if self._is_aborted_after(segment, number, entries[-1].last_offset):
+            return None  # the index is older than the log
         return Ended(tuple(entries), still)
+
+    def _is_aborted_after(self, segment: Segment, number: int, offset: int) -> bool:
+        """Is there an abort marker behind the one at ``offset``?"""
+        at = self._position(segment, number, offset + 1)
+        try:
+            for found in [] if at is None else segment.scan(at):
+                for position in markers_in(found.events):
+                    batch = segment.batch_at(position)
+                    if batch is not None and is_abort_marker(batch):
+                        return True
+        except CorruptRecordsError:
+            return True
+        return False
 
     def _is_aborted(self, segment: Segment, number: int, entry: Aborted) -> bool:
         """Is there such a marker, and does a transaction of that producer begin there, if it begins in this segment?"""

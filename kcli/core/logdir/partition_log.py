@@ -148,7 +148,7 @@ class PartitionLog:
         at = self._start_before(segment, number, offset)
         while True:
             try:
-                for found in segment.scan(at, until=offset):
+                for found in segment.scan(at, until=offset, after=segment.base_offset):
                     at = found.end
             except DamagedFileError as damage:
                 if not 0 <= damage.next_offset <= offset:
@@ -204,7 +204,8 @@ class PartitionLog:
         segment = self.segment(number)
         if not self.end_offset or number == len(self.files) - 1:
             self.end_offset = max(self.end_offset, self.files[number].base_offset)
-        at, then, epoch = self._start_before(segment, number, INT64_MAX), -1, -1
+        begins = segment.base_offset
+        at, then, epoch = self._start_before(segment, number, INT64_MAX), begins, -1
         while True:
             try:
                 for found in segment.scan(at, after=then, verify=True):
@@ -219,7 +220,7 @@ class PartitionLog:
                 at = follows.position
         if number == len(self.files) - 1:
             self.tail = tail
-        if then < 0:
+        if then == begins:
             return False
         self.end_offset, self.last_epoch = max(then, self.end_offset), epoch
         return True
@@ -236,9 +237,8 @@ class PartitionLog:
             if self.files[number].base_offset >= stop:
                 return
             segment = self.segment(number)
-            at = place.position if number == place.segment else 0
-            then = -1
-            for placed in segment.batches(at, verify=verify):
+            at, then = place.position if number == place.segment else 0, segment.base_offset
+            for placed in segment.batches(at, verify=verify, after=then):
                 if placed.batch.base_offset >= stop:
                     return
                 yield segment, placed
@@ -257,8 +257,8 @@ class PartitionLog:
             if self.files[number].base_offset >= stop:
                 return
             segment = self.segment(number)
-            at, then = (place.position if number == place.segment else 0), -1
-            for found in segment.scan(at, verify=verify, until=stop):
+            at, then = place.position if number == place.segment else 0, segment.base_offset
+            for found in segment.scan(at, verify=verify, until=stop, after=then):
                 yield segment, found
                 at, then = found.end, found.next_offset
                 if then >= stop:

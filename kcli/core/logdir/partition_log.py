@@ -1,6 +1,6 @@
 """One partition from its files: where a record is, what is in a range, transactions, epochs.
 
-    with PartitionLog(folder) as log:
+    with PartitionLog.open("/data/kafka/orders-3") as log:
         for segment, (position, batch) in log.batches(log.start_offset, log.end_offset):
             print(segment.path, position, batch.base_offset)
 
@@ -15,12 +15,19 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from kcli.core.errors import CorruptRecordsError, DamagedFileError, KcliError
+from kcli.core.errors import (
+    ConfigError,
+    CorruptRecordsError,
+    DamagedFileError,
+    KcliError,
+    NotFoundError,
+    printable,
+)
 from kcli.core.kernels.shapes import Scanned
 from kcli.core.kernels.varint import INT64_MAX
 from kcli.core.logdir import aborted_index, leader_epochs, offset_index, producer_snapshot, time_index
 from kcli.core.logdir.aborted_index import Aborted
-from kcli.core.logdir.folders import PartitionFolder, read_file
+from kcli.core.logdir.folders import PartitionFolder, find, read_file
 from kcli.core.logdir.leader_epochs import EpochStart
 from kcli.core.logdir.offset_index import OffsetIndex
 from kcli.core.logdir.segment_files import SegmentFile, choose_files
@@ -77,6 +84,24 @@ class PartitionLog:
         self._times: dict[str, TimeIndex] = {}
         self._ended: dict[str, Ended] = {}
         self.refresh()
+
+    @classmethod
+    def open(cls, *paths: str | os.PathLike[str]) -> Self:
+        """The partition that is in these paths: its folder, or ``.log`` files of it. NotFoundError if there is none.
+
+        ConfigError if there are several, as in a log directory.
+        """
+        found = find(paths)
+        if len(found.partitions) == 1:
+            return cls(found.partitions[0])
+        where = ", ".join(printable(os.fspath(path)) for path in paths)
+        if not found.partitions:
+            raise NotFoundError(
+                f"{where}: no partition", why="; ".join(missing.why for missing in found.missing)
+            )
+        raise ConfigError(
+            f"{where}: {len(found.partitions)} partitions", why="one is needed", do="name its folder"
+        )
 
     def refresh(self) -> None:
         """Reads anew which segments there are, and where the last one ends."""

@@ -183,7 +183,14 @@ class PartitionLog:
                     raise
                 at = follows.position
                 continue
-            return at if segment.batch_at(at, verify=False) is not None else None
+            if segment.batch_at(at, verify=False) is None:
+                return None
+            if segment.batch_at(at) is None:  # damaged: its offsets may be, too
+                follows = segment.resync(at + 1)
+                if follows is not None and follows.batch.base_offset <= offset:
+                    at = follows.position
+                    continue
+            return at
 
     def _start_before(self, segment: Segment, number: int, offset: int) -> int:
         """The position of a batch that begins at ``offset`` or before it, by the index if that is right."""

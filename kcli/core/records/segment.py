@@ -214,7 +214,7 @@ class Segment:
                 if batch is None:
                     self.tail(at, then)
                     return
-                if batch.last_offset >= until or batch.max_timestamp >= since:
+                if batch.last_offset >= until or INT64_MAX > since <= batch.max_timestamp:
                     return
                 found = _scanned(batch, at)  # of an older format
             yield found

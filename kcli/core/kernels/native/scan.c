@@ -55,7 +55,8 @@ follows(const struct scan *scan, const struct batch *batch, int64_t left)
         return false;
     if (scan->batches && batch->leader_epoch != scan->epoch)
         return false;
-    return batch->base_offset + batch->last_delta < scan->until && batch->max_timestamp < scan->since;
+    return batch->base_offset + batch->last_delta < scan->until
+           && (batch->max_timestamp < scan->since || scan->since == INT64_MAX);
 }
 
 static void

@@ -24,8 +24,8 @@ def scan_batches(
 
     It ends once it has ``limit`` bytes or as many events as there may be. And it ends before a batch that is not whole,
     contradicts itself, begins below the offset ``after`` or the end of the one before it, is of another leader epoch than
-    the first, has its last offset at ``until`` or above or its highest timestamp at ``since`` or above; with ``verify``,
-    before one whose checksum is wrong. A caller looks at what is there.
+    the first, has its last offset at ``until`` or above or its highest timestamp at ``since`` or above (unless that is the
+    highest number there is); with ``verify``, before one whose checksum is wrong. A caller looks at what is there.
     """
     view = memoryview(data)
     at, then, epoch, begins = start, after, -1, -1
@@ -48,7 +48,7 @@ def scan_batches(
             break
         if base < 0 or base < then or base > INT64_MAX - last - 1:
             break
-        if (batches and leader_epoch != epoch) or base + last >= until or last_time >= since:
+        if (batches and leader_epoch != epoch) or base + last >= until or INT64_MAX > since <= last_time:
             break
         if verify and crc32c(view[at + _CRC_START : at + size]) != crc:
             break

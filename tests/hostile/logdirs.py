@@ -237,8 +237,9 @@ def _read(log: PartitionLog) -> tuple[int, int]:
                 records += sum(1 for _ in one.records())
         except CorruptRecordsError as error:
             damages += 1
-            then = max(error.next_offset, at)
-            at = then if then > at else at + 1
+            if error.next_offset <= at:
+                break  # nothing further on is known to be whole
+            at = error.next_offset
             continue
         break
     return records, damages

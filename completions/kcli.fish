@@ -207,7 +207,7 @@ complete -c kcli -n '__kcli_at kcli topics describe' -l match -x -d 'all topics 
 complete -c kcli -n '__kcli_at kcli topics describe' -l id -x -d 'the topic with this id'
 complete -c kcli -n '__kcli_at kcli topics describe' -l under-replicated -d 'only partitions with fewer replicas in sync than they should have'
 complete -c kcli -n '__kcli_at kcli topics describe' -l unavailable -d 'only partitions without a leader'
-complete -c kcli -n '__kcli_at kcli topics describe' -l under-min-isr -d 'only partitions without a leader, or with fewer replicas in sync than min.insync.replicas'
+complete -c kcli -n '__kcli_at kcli topics describe' -l under-min-isr -d 'only partitions without a leader, or with fewer replicas in sync than acks=all requires'
 complete -c kcli -n '__kcli_at kcli topics describe' -l at-min-isr -d 'only partitions with just as many in sync: one less refuses acks=all'
 complete -c kcli -n '__kcli_at kcli topics describe' -l with-overrides -d 'only topics with a configuration of their own'
 complete -c kcli -n '__kcli_at kcli topics describe' -l if-exists -d 'a topic that does not exist is not an error'

@@ -160,7 +160,10 @@ class Pages:
             yield choice.LOG_DIRS, log_dirs.samples(facts.log_dirs)
         if choice.TOPICS in self._chosen:
             changes = self._changes.add(some)
-            yield choice.TOPICS, topics.samples(some, facts.min_isr or {}, cluster.sizes, changes)
+            yield (
+                choice.TOPICS,
+                topics.samples(some, facts.required or topics.UNKNOWN, cluster.sizes, changes),
+            )
         if facts.configs is not None:
             yield choice.CONFIGS, configs.samples(facts.configs)
 

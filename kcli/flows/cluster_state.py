@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.feature_levels import METADATA_VERSION, metadata_level
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import KcliError, UnsupportedError
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from kcli.core.admin.features import BrokerFeatures
     from kcli.core.admin.quorum import QuorumDescription
 
+_CAPPED_SINCE = 10
 ONLINE, FENCED, MISSING = "online", "fenced", "missing"
 
 
@@ -66,6 +66,11 @@ class ClusterState:
         """The levels of the finalized features, as reported by the broker that is the most up to date."""
         return newest_finalized(self.features.values())
 
+    @property
+    def requires_capped(self) -> bool:
+        """See the function of this name."""
+        return requires_capped(self.features.values())
+
 
 def newest_finalized(features: Iterable[BrokerFeatures]) -> Mapping[str, int]:
     """The levels of the finalized features, as reported by the broker that is the most up to date."""
@@ -108,12 +113,12 @@ def observe(admin: Admin, broker_ids: Collection[int] | None = None) -> ClusterS
     )
 
 
-def described(admin: Admin) -> ClusterDescription:
+def described(admin: Admin, *, include_operations: bool = False) -> ClusterDescription:
     """With fenced brokers, which are down as a rule, where the broker that responds can list them (Kafka 4.0)."""
     try:
-        return admin.describe_cluster(include_fenced=True)
+        return admin.describe_cluster(include_fenced=True, include_operations=include_operations)
     except UnsupportedError:
-        return admin.describe_cluster()
+        return admin.describe_cluster(include_operations=include_operations)
 
 
 def broker_states(
@@ -156,20 +161,27 @@ def leader_is_preferred(part: PartitionView) -> bool:
     return not part.replicas or part.leader == part.replicas[0]
 
 
-def in_sync_required(part: PartitionView, min_isr: int, *, capped: bool) -> int:
-    """How many replicas have to be in sync, so that records with acks=all are not refused.
+def in_sync_required(min_isr: int, replicas: int, *, capped: bool) -> int:
+    """How many of as many replicas have to be in sync, so that records with acks=all are not refused.
 
-    ``capped``: brokers require no more than there are replicas.
+    ``capped``: see ``requires_capped``.
     """
-    return min(min_isr, len(part.replicas)) if capped else min_isr
+    return min(min_isr, replicas) if capped else min_isr
 
 
 def requires_capped(features: Iterable[BrokerFeatures]) -> bool:
-    """Whether all of these brokers require no more replicas in sync than there are: seen with Kafka 3.9 and later, and
-    not with 3.3 and before.
+    """Whether all of these brokers require no more replicas in sync than there are, whatever min.insync.replicas says:
+    since Kafka 3.7 (KAFKA-15583), which was the first to offer Produce 10.
     """
-    levels = [found.supported.get(METADATA_VERSION, (0, 0))[1] for found in features]
-    return bool(levels) and min(levels) >= metadata_level("3.9")
+    offered = [found.produce for found in features]
+    return bool(offered) and min(offered) >= _CAPPED_SINCE
+
+
+def caps_requirement(admin: Admin) -> bool:
+    """The same of the brokers that respond."""
+    return requires_capped(
+        found for found in admin.describe_features().values() if not isinstance(found, KcliError)
+    )
 
 
 def coordinator_partition(name: str, partitions: int) -> int:

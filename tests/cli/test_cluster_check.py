@@ -9,12 +9,16 @@ from typing import Any
 import pytest
 
 from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
+from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest
+from kcli.core.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from kcli.core.protocol.messages.list_transactions import ListTransactionsRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.committing import commit
 from tests.fake.cluster import FakeCluster
+from tests.fake.codes import Code
 from tests.fake.script import FOREVER
 from tests.run import kcli, start
 
@@ -109,6 +113,18 @@ def test_what_is_there_and_does_not_answer_is_unknown(cluster: FakeCluster) -> N
     assert done.code == 8, done.err
 
 
+def test_many_topics_that_could_not_be_read_are_one_gap(cluster: FakeCluster) -> None:
+    for number in range(5):
+        cluster.create_topic(f"t{number}", 1)
+    cluster.drop(DescribeConfigsRequest, then="silence", times=FOREVER)
+    done = kcli("cluster", "check", "--timeout", "2s", "-o", "json", bootstrap=cluster.bootstrap)
+    missing = [part for part in json.loads(done.out)["missing"] if "configuration" in str(part)]
+    assert len(missing) == 1
+    assert done.err.count("the configuration of topic __consumer_offsets and 6 others could not be read") == 1
+    assert "topic t4" not in done.err
+    assert done.code == 6
+
+
 def test_topics_that_the_user_may_not_see_are_not_taken_for_well(cluster: FakeCluster) -> None:
     """Brokers leave them out of every answer but that of log directories."""
     cluster.settings.hidden_topics = frozenset({"orders"})
@@ -123,6 +139,72 @@ def test_topics_that_the_user_may_not_see_are_not_taken_for_well(cluster: FakeCl
     assert done.code == 6
     cluster.create_topic("seen", 1)
     check(cluster, "--topic", "seen")
+
+
+def test_groups_and_ids_that_the_user_may_not_see_are_not_taken_for_well(cluster: FakeCluster) -> None:
+    """Brokers leave them out of their lists, and do not say so."""
+    cluster.create_topic("__transaction_state", 3, replication=3)
+    cluster.settings.cluster_operations = 0
+    cluster.fail(DescribeTransactionsRequest, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, times=FOREVER)
+    done = kcli("cluster", "check", "--if-stopped", "1", "-o", "json", bootstrap=cluster.bootstrap)
+    document = json.loads(done.out)
+    unknown = [
+        (item["check"], item["if_stopped"]) for item in document["items"] if item["status"] == "unknown"
+    ]
+    names = ("group-coordinators", "transaction-coordinators")
+    assert unknown == [(name, stopped) for stopped in ([], [1]) for name in names]
+    assert (document["complete"], done.code) == (False, 6)
+    cluster.settings.cluster_operations = 8096
+    type_remedy(
+        "have it granted: `kcli acls create --principal User:NAME --operation describe --cluster`",
+        done.err,
+        cluster.bootstrap,
+    )
+    assert "--operation describe --transactional-id '*'`" in done.err
+
+
+def test_coordinators_of_a_topic_that_the_user_may_not_see_are_unknown(cluster: FakeCluster) -> None:
+    cluster.settings.hidden_topics = frozenset({"__consumer_offsets", "__transaction_state"})
+    done = kcli("cluster", "check", "-o", "json", bootstrap=cluster.bootstrap)
+    statuses = {item["check"]: item["status"] for item in json.loads(done.out)["items"]}
+    assert statuses["group-coordinators"] == statuses["transaction-coordinators"] == "unknown"
+    assert done.code == 6
+
+
+class Every(frozenset[str]):
+    """Each name, also of a topic that nobody has."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def test_a_user_without_any_rights_is_told_what_could_not_be_checked(cluster: FakeCluster) -> None:
+    cluster.settings.cluster_operations = 0
+    for kind in (DescribeQuorumRequest, DescribeLogDirsRequest):
+        cluster.fail(kind, Code.CLUSTER_AUTHORIZATION_FAILED, times=FOREVER)
+    cluster.settings.hidden_topics = Every()
+    done = kcli("cluster", "check", "--if-stopped", "1", "-o", "json", bootstrap=cluster.bootstrap)
+    document = json.loads(done.out)
+    unknown = {
+        (item["check"], *item["if_stopped"]) for item in document["items"] if item["status"] == "unknown"
+    }
+    assert {("quorum",), ("quorum", 1), ("offline-partitions",), ("offline-partitions", 1)} <= unknown
+    assert "some topics were not checked" in done.err
+    assert done.err.count("describing the controllers failed") == 1, "said once, though two checks need it"
+    assert done.code == 6
+
+
+def test_a_line_says_what_changes_once_replicas_have_caught_up(cluster: FakeCluster) -> None:
+    cluster.set_isr("orders", 0, [1, 2])
+    found = check(cluster, "--topic", "orders", "--if-stopped", "1", code=8)
+    assert found["under-min-isr", (1,)]["reason"] == (
+        "1 partition would refuse records with acks=all: orders-0; "
+        "only until replicas that are catching up are in sync"
+    )
+    cluster.set_isr("orders", 1, [2, 1])
+    cluster.stop(3, fail_over=True)
+    found = check(cluster, "--topic", "orders", "--if-stopped", "1", code=8)
+    assert "catching up" not in found["under-min-isr", (1,)]["reason"], "3 is down"
 
 
 FAULTS = [
@@ -326,3 +408,18 @@ def test_a_rolling_restart_waits_no_longer_than_it_may(cluster: FakeCluster) -> 
     assert (done.code, document["kind"]) == (8, "RestartStepList")
     (step,) = document["items"]
     assert (step["node"], step["state"]) == (2, "waiting")
+
+
+def test_what_brokers_before_3_0_do_not_list_is_judged_by_the_partitions_of_its_coordinators(
+    cluster: FakeCluster,
+) -> None:
+    cluster.create_topic("__transaction_state", 2, replicas={0: [1], 1: [2]})
+    cluster.hide(ListTransactionsRequest, DescribeTransactionsRequest)
+    found = check(cluster, "--if-stopped", "1", code=8)
+    now, ahead = found["transaction-coordinators", ()], found["transaction-coordinators", (1,)]
+    assert now["status"] == "ok"
+    assert now["reason"].endswith("brokers list transactional ids since Kafka 3.0")
+    assert (ahead["status"], ahead["partitions"]) == (
+        "failed",
+        [{"topic": "__transaction_state", "partition": 0}],
+    )

@@ -28,6 +28,7 @@ from kcli.core.protocol.messages.describe_transactions import DescribeTransactio
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.list_transactions import ListTransactionsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
+from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.certificates import Authority, now
 from tests.cli.errors.typing_remedies import type_remedy
@@ -207,6 +208,19 @@ def below_min_isr(here: Here) -> None:
     followers_gone(here)
 
 
+def above_replicas(here: Here) -> None:
+    here.cluster.configure("t", min_insync_replicas="9")
+
+
+def above_replicas_before_3_7(here: Here) -> None:
+    above_replicas(here)
+    here.cluster.cap_versions({ProduceRequest: 9})
+
+
+def alone_above_replicas(here: Here) -> None:
+    here.cluster.create_topic("alone", 1, replication=1, configs={"min.insync.replicas": "2"})
+
+
 def before_2_8(here: Here) -> None:
     here.cluster.hide(DescribeProducersRequest, ListTransactionsRequest, DescribeTransactionsRequest)
     here.hang("t")
@@ -384,9 +398,14 @@ ROWS = [
         "without READ, WRITE", "may not consume it or produce", "--operation read --operation write"),
     Row("a topic's min ISR", below_min_isr, "--topic t", 3, "topic t", "min.insync.replicas", "failed",
         "fewer than 2 replicas in sync: partition 0", "acks=all", "start the brokers"),
-    Row("min ISR above the replicas", lambda h: h.cluster.configure("t", min_insync_replicas="9"), "--topic t",
+    Row("min ISR above the replicas", above_replicas, "--topic t", 0, "topic t", "configuration", "warning",
+        "min.insync.replicas is 9, and it has 2 replicas", "when one broker stops",
+        "`kcli topics alter t --set min.insync.replicas=1`"),
+    Row("min ISR above the replicas, before 3.7", above_replicas_before_3_7, "--topic t",
         7, "topic t", "configuration", "failed", "min.insync.replicas is 9", "always refused",
         "`kcli topics alter t --set min.insync.replicas=1`, or add replicas"),
+    Row("min ISR above a single replica", alone_above_replicas, "--topic alone", 0, "topic alone", "configuration",
+        "warning", "a single replica", "fails with its broker", "add replicas"),
     Row("unclean elections", lambda h: h.cluster.configure("t", unclean_leader_election_enable="true"), "--topic t",
         0, "topic t", "configuration", "warning", "", "",
         "`kcli topics alter t --set unclean.leader.election.enable=false`"),

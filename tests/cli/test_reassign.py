@@ -16,6 +16,7 @@ from kcli.core.protocol.messages.alter_partition_reassignments import AlterParti
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcli.core.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
+from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import TopicPartition
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
@@ -184,6 +185,8 @@ def test_the_replication_factor_is_changed(reassign: Reassign) -> None:
     assert {len(row) for row in replicas(reassign.cluster)} == {4}
     reassign(f"plan --replication-factor 1 {path}")
     reassign.cluster.configure("t", min_insync_replicas="2")
+    assert "acks=all" not in reassign(f"run {path} --dry-run").err
+    reassign.cluster.cap_versions({ProduceRequest: 9})  # before Kafka 3.7
     done = reassign(f"run {path} --yes")
     assert {len(row) for row in replicas(reassign.cluster)} == {1}
     assert "min.insync.replicas=2: with 1 replica producers with acks=all fail" in done.err

@@ -7,6 +7,7 @@ import pytest
 
 from kcli.core import Admin
 from kcli.core.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
+from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
@@ -128,6 +129,14 @@ def test_describe_chooses_partitions_by_their_replicas(
             found = ["-".join(row.split("\t")[:2]) for row in done.stdout.decode().splitlines()[1:]]
         assert found == partitions
         assert done.returncode == (6 if "u-0" in partitions else 0)  # without a leader, offsets are unknown
+
+
+def test_no_more_replicas_are_required_in_sync_than_there_are_since_3_7(three: FakeCluster) -> None:
+    three.create_topic("alone", 1, replication=1, configs={"min.insync.replicas": "2"})
+    line = ("topics", "describe", "alone", "--under-min-isr", "-o", "tsv", "--no-headers")
+    assert kcli(*line, bootstrap=three.bootstrap).stdout == b""
+    three.cap_versions({ProduceRequest: 9})
+    assert kcli(*line, bootstrap=three.bootstrap).stdout.startswith(b"alone\t0\t")
 
 
 def test_describe_shows_eligible_leader_replicas(three: FakeCluster) -> None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 FIRST_IMPLICIT_ADD = 12
 """Produce of KIP-890: the partition joins the transaction by itself."""
 _KNOWS_ABORTABLE = 11
+_CAPPED = 10
+"""Produce of Kafka 3.7."""
 _MOVED = (Code.NOT_LEADER_OR_FOLLOWER, Code.FENCED_LEADER_EPOCH)
 _ALL = -1
 _RETRIED_LATER = (
@@ -101,6 +103,13 @@ def _partition(
         return answer
 
 
+def _required(ctx: "Context", topic: Topic, place: Partition) -> int:
+    """How many replicas have to be in sync: since Kafka 3.7 no more than there are."""
+    least = ctx.state.topics.min_insync(topic)
+    capped = ctx.state.nodes[ctx.node].offered()[ProduceRequest.api_key][1] >= _CAPPED
+    return min(least, len(place.replicas)) if capped else least
+
+
 def _append(
     ctx: "Context", request: ProduceRequest, name: str, topic_id: bytes, data: PartitionProduceData
 ) -> PartitionProduceResponse:
@@ -111,7 +120,7 @@ def _append(
     if place.leader != ctx.node:
         raise RefusedError(Code.NOT_LEADER_OR_FOLLOWER)
     _verify_transaction(ctx, request, batch, TopicPartition(topic.name, data.index), place)
-    if request.acks == _ALL and len(place.isr) < topics.min_insync(topic):
+    if request.acks == _ALL and len(place.isr) < _required(ctx, topic, place):
         raise RefusedError(Code.NOT_ENOUGH_REPLICAS)
     check_batch(batch, topics.max_message_bytes(topic))
     if ctx.state.settings.deep_check:

@@ -113,9 +113,12 @@ def _line(one: Verdict) -> str:
 
 def _print(inv: Invocation, cluster: str, demand: Demand, verdicts: Sequence[Verdict]) -> None:
     inv.cluster_id = cluster
+    said = set[int]()  # what is foreseen may lack the same as what is so now
     for one in verdicts:
         for error in one.errors:
-            inv.lacks(Missing.of(error, one.check))
+            if id(error) not in said:
+                said.add(id(error))
+                inv.lacks(Missing.of(error, one.check))
     if inv.omits_passed and not problems(verdicts):
         return
     columns = (*view.COLUMNS[:1], view.IF_STOPPED, *view.COLUMNS[1:]) if demand.stopped else view.COLUMNS

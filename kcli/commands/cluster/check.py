@@ -94,7 +94,8 @@ def check_cluster(
     With --if-stopped further lines foresee what would be without the broker, if it is stopped in order: partitions
     without a leader, or that refuse acks=all; groups and transactional ids without a coordinator; the majority of the
     controllers. They fail for what would become worse. The rules of the controller are applied to what it reports: the
-    ISR, eligible leader replicas, min.insync.replicas, unclean elections.
+    ISR, eligible leader replicas, min.insync.replicas, unclean elections. A line says where replicas are catching up,
+    and change what is foreseen as soon as they are in sync.
 
     --watch waits until a broker may be stopped, prints "safe to stop 2", waits until it was stopped and is back and in
     sync, and goes on to the next; it ends with 0 after the last. It stops and starts nothing itself. With --wait each of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,6 +28,7 @@ from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import NotFoundError
 from kcli.core.types import Node, TopicPartition
+from kcli.flows.cluster_state import caps_requirement, in_sync_required
 from kcli.flows.configs.units import with_unit
 from kcli.flows.configs.values import own_values
 from kcli.flows.topics.tiered import ENABLED, TieredLog, tiered_logs
@@ -139,15 +140,15 @@ class DescribeOptions:
                 "--at-min-isr or --with-overrides",
             )
 
-    def wants(self, part: PartitionView, min_isr: int | None) -> bool:
-        """Whether a partition is shown. ``min_isr``: what min.insync.replicas is, None where that is unknown."""
+    def wants(self, part: PartitionView, required: int | None) -> bool:
+        """Whether it is shown. ``required``: how many replicas have to be in sync, None where that is unknown."""
         in_sync, led = len(part.isr), part.leader >= 0
         return (
             not self.filters
             or (self.unavailable and not led)
             or (self.under_replicated and in_sync < len(part.replicas))
-            or (self.under_min_isr and (not led or (min_isr is not None and in_sync < min_isr)))
-            or (self.at_min_isr and in_sync == min_isr)
+            or (self.under_min_isr and (not led or (required is not None and in_sync < required)))
+            or (self.at_min_isr and in_sync == required)
         )
 
 
@@ -174,7 +175,7 @@ def describe_topics(inv: Invocation, asked: DescribeOptions) -> int:
         configs = _configs(inv, admin, whole) if by_configs else {}
         if asked.with_overrides:
             whole = {name: topic for name, topic in whole.items() if own_values(configs.get(name))}
-        shown = _selected(whole, asked, configs)
+        shown = _selected(whole, asked, _required(admin, asked, whole, configs))
         warn_of_incomplete(inv, shown.values())
         ends = log_spans(inv, admin, shown)
         if headed and not by_configs:
@@ -235,16 +236,36 @@ def _configs(inv: Invocation, admin: Admin, topics: Mapping[str, TopicInfo]) -> 
     return readable(inv, found, "the configuration of topic")
 
 
+def _required(
+    admin: Admin, asked: DescribeOptions, topics: Mapping[str, TopicInfo], configs: Configs
+) -> Callable[[str, PartitionView], int | None]:
+    """How many replicas of a partition have to be in sync; None where that is unknown, or not asked for."""
+    min_isr = {name: least for name in topics if (least := _min_isr(configs.get(name))) is not None}
+    if not (asked.under_min_isr or asked.at_min_isr) or not min_isr:
+        return lambda _name, _part: None
+    capped = caps_requirement(admin)
+
+    def required(name: str, part: PartitionView) -> int | None:
+        least = min_isr.get(name)
+        return None if least is None else in_sync_required(least, len(part.replicas), capped=capped)
+
+    return required
+
+
 def _selected(
-    whole: Mapping[str, TopicInfo], asked: DescribeOptions, configs: Configs
+    whole: Mapping[str, TopicInfo],
+    asked: DescribeOptions,
+    required: Callable[[str, PartitionView], int | None],
 ) -> Mapping[str, TopicInfo]:
     """The topics that have partitions to be shown, with these only."""
     if not asked.filters:
         return whole
     kept = {
-        name: replace(topic, partitions=tuple(part for part in topic.partitions if asked.wants(part, least)))
+        name: replace(
+            topic,
+            partitions=tuple(part for part in topic.partitions if asked.wants(part, required(name, part))),
+        )
         for name, topic in whole.items()
-        for least in [_min_isr(configs.get(name))]
     }
     return {name: topic for name, topic in kept.items() if topic.partitions}
 

@@ -37,7 +37,7 @@ from kcli.commands.shared.options import TOPIC
 @click.option(
     "--under-min-isr",
     is_flag=True,
-    help="only partitions without a leader, or with fewer replicas in sync than min.insync.replicas",
+    help="only partitions without a leader, or with fewer replicas in sync than acks=all requires",
 )
 @click.option(
     "--at-min-isr", is_flag=True, help="only partitions with just as many in sync: one less refuses acks=all"

@@ -10,6 +10,7 @@ from kcli.core.connection.plan import Broker
 from kcli.core.errors import KcliError
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.version import __version__
 
 
@@ -17,12 +18,14 @@ from kcli.core.version import __version__
 class BrokerFeatures:
     """``supported``: lowest and highest level by feature name. ``finalized``: the levels in force in the cluster.
 
-    ``epoch`` orders what brokers report as finalized; −1 if the broker reports none (before Kafka 2.7).
+    ``epoch`` orders what brokers report as finalized; −1 if the broker reports none (before Kafka 2.7). ``produce``: the
+    highest version of the Produce request, which tells releases apart also where no features do (ZooKeeper).
     """
 
     supported: Mapping[str, tuple[int, int]]
     finalized: Mapping[str, int]
     epoch: int
+    produce: int = 0
 
     @property
     def release(self) -> str | None:
@@ -47,6 +50,7 @@ def describe_features(
             {row.name: (row.min_version, row.max_version) for row in response.supported_features},
             {row.name: row.max_version_level for row in response.finalized_features},
             response.finalized_features_epoch,
+            next((row.max_version for row in response.api_keys if row.api_key == ProduceRequest.api_key), 0),
         )
 
     what = "requesting the features of broker"

@@ -18,6 +18,8 @@ from kcli.core.cluster.offsets import LATEST
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import TopicPartition
 from kcli.exporter.collectors import choice
+from kcli.exporter.collectors.topics import Required
+from kcli.flows.cluster_state import caps_requirement
 from kcli.flows.groups.offsets import list_offsets
 from kcli.flows.monitor.part_reader import PartReader
 from kcli.flows.transactions.coordinated import Coordinated, not_listed, open_transactions
@@ -40,7 +42,7 @@ _MIN_ISR = "min.insync.replicas"
 class Facts:
     """What was read; None where it was not wanted, brokers do not have it, or it could not be read.
 
-    ``min_isr`` is by topic; ``commits`` are the log ends of ``__consumer_offsets``.
+    ``commits`` are the log ends of ``__consumer_offsets``.
     ``errors``: by collector, why something is missing.
     """
 
@@ -49,7 +51,7 @@ class Facts:
     quotas: Mapping[QuotaEntity, Mapping[str, float]] | None = None
     commits: Mapping[int, int] | None = None
     log_dirs: Mapping[int, Sequence[LogDir]] | None = None
-    min_isr: Mapping[str, int] | None = None
+    required: Required | None = None
     configs: Mapping[str, Sequence[ConfigEntry]] | None = None
     errors: Mapping[str, Sequence[KcliError]] = field(default_factory=dict)
 
@@ -97,7 +99,7 @@ class FactReader:
                 ),
                 transactions=wanted(_EACH_TIME, self._transactions, choice.TRANSACTIONS),
                 commits=wanted(_EACH_TIME, self._commits, choice.COMMITS),
-                min_isr=wanted(_SELDOM, lambda: self._min_isr(names), choice.TOPICS, of=names),
+                required=wanted(_SELDOM, lambda: self._required(names), choice.TOPICS, of=names),
                 quotas=wanted(_AGAIN, lambda: (admin.describe_quotas({}), ()), choice.QUOTAS),
                 log_dirs=wanted(_AGAIN, self._log_dirs, choice.LOG_DIRS),
                 configs=wanted(_SELDOM, lambda: self._configs(names), choice.CONFIGS, of=names),
@@ -121,7 +123,7 @@ class FactReader:
     def _log_dirs(self) -> tuple[Mapping[int, Sequence[LogDir]], Sequence[KcliError]]:
         return _sorted_out(self._admin.describe_log_dirs())
 
-    def _min_isr(self, topics: Sequence[str]) -> tuple[dict[str, int], Sequence[KcliError]]:
+    def _required(self, topics: Sequence[str]) -> tuple[Required, Sequence[KcliError]]:
         found, errors = self._described(topics, [_MIN_ISR])
         values = {
             name: entry.value
@@ -129,7 +131,8 @@ class FactReader:
             for entry in entries
             if entry.name == _MIN_ISR
         }
-        return {name: int(value) for name, value in values.items() if value and value.isdecimal()}, errors
+        least = {name: int(value) for name, value in values.items() if value and value.isdecimal()}
+        return Required(least, caps_requirement(self._admin)), errors
 
     def _configs(self, topics: Sequence[str]) -> tuple[dict[str, list[ConfigEntry]], Sequence[KcliError]]:
         return self._described(topics, None)

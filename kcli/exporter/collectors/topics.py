@@ -3,11 +3,12 @@ epochs so far.
 """
 
 from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
 
 from kcli.core.admin.topics import TopicInfo
 from kcli.exporter.collectors.sample import Sample
 from kcli.exporter.metric import COUNTER, GAUGE, Metric
-from kcli.flows.cluster_state import is_offline
+from kcli.flows.cluster_state import in_sync_required, is_offline
 from kcli.flows.topics.sizes import TopicSize
 
 _TOPIC, _PARTITION = ("topic",), ("topic", "partition")
@@ -18,7 +19,7 @@ UNDER_MIN_ISR = Metric(
     "kcli_topic_under_min_isr_partitions",
     GAUGE,
     _TOPIC,
-    "Partitions with fewer replicas in sync than min.insync.replicas.",
+    "Partitions with fewer replicas in sync than acks=all requires.",
 )
 AT_MIN_ISR = Metric(
     "kcli_topic_at_min_isr_partitions",
@@ -70,20 +71,33 @@ class LeaderChanges:
         return {name: changes for name, (_, _, changes) in now.items()}
 
 
+class Required(NamedTuple):
+    """How many replicas have to be in sync: ``min_isr`` of topics where it is known, and whether brokers require no more
+    than there are.
+    """
+
+    min_isr: Mapping[str, int]
+    capped: bool
+
+
+UNKNOWN = Required({}, capped=True)
+
+
 def samples(
     topics: Collection[TopicInfo],
-    min_isr: Mapping[str, int],
+    required: Required,
     sizes: Mapping[str, TopicSize],
     changes: Mapping[str, int],
 ) -> Iterator[Sample]:
-    """``min_isr``: ``min.insync.replicas`` where it is known."""
     for topic in topics:
         name, parts = topic.name, topic.partitions
-        at, wanted, size = (name,), min_isr.get(name), sizes.get(name)
+        at, least, size = (name,), required.min_isr.get(name), sizes.get(name)
         yield Sample(REPLICATION, at, topic.replication_factor, name)
-        if wanted is not None:
-            yield Sample(UNDER_MIN_ISR, at, sum(len(part.isr) < wanted for part in parts), name)
-            at_minimum = sum(len(part.isr) == wanted < len(part.replicas) for part in parts)
+        if least is not None:
+            wanted = [in_sync_required(least, len(part.replicas), capped=required.capped) for part in parts]
+            pairs = list(zip(parts, wanted, strict=True))
+            yield Sample(UNDER_MIN_ISR, at, sum(len(part.isr) < count for part, count in pairs), name)
+            at_minimum = sum(len(part.isr) == count < len(part.replicas) for part, count in pairs)
             yield Sample(AT_MIN_ISR, at, at_minimum, name)
         away = sum(
             not is_offline(part) and part.leader != part.replicas[0] for part in parts if part.replicas

@@ -12,6 +12,7 @@ from kcli.flows.cluster_state import (
     ONLINE,
     ClusterState,
     broker_states,
+    in_sync_required,
     is_offline,
     is_under_replicated,
 )
@@ -127,7 +128,7 @@ def partitions(facts: ClusterFacts) -> Iterator[Finding]:
             do=_RESTART,
             code=_UNREACHABLE,
         )
-    below = [tp for tp, part in parts if not is_offline(part) and is_below_min_isr(facts.min_isr, tp, part)]
+    below = [tp for tp, part in parts if not is_offline(part) and is_below_min_isr(facts, tp, part)]
     if below:
         yield failed(
             CLUSTER,
@@ -170,9 +171,10 @@ CHECKS: tuple[Callable[[ClusterFacts], Iterator[Finding]], ...] = (
 BEFORE_2_8 = "before 2.8"
 
 
-def is_below_min_isr(min_isr: Mapping[str, int], tp: TopicPartition, part: PartitionView) -> bool:
+def is_below_min_isr(facts: ClusterFacts, tp: TopicPartition, part: PartitionView) -> bool:
     """Whether records with acks=all are refused."""
-    return len(part.isr) < min_isr.get(tp.topic, 0)
+    min_isr, capped = facts.min_isr.get(tp.topic, 0), facts.state.requires_capped
+    return len(part.isr) < in_sync_required(min_isr, len(part.replicas), capped=capped)
 
 
 def _hosts(parts: list[tuple[TopicPartition, PartitionView]], facts: ClusterFacts) -> str:

@@ -87,7 +87,7 @@ class Examination:
                 return
             partitions: set[TopicPartition] = set()
             if subject.topic is not None:
-                partitions |= yield from self._topic(admin, subject.topic, len(state.description.brokers))
+                partitions |= yield from self._topic(admin, subject.topic, state)
             group = yield from self._group_of(admin)
             if group is not None and not isinstance(group.positions, KcliError):
                 partitions |= set(group.positions)
@@ -126,7 +126,9 @@ class Examination:
         }
         return ClusterFacts(state, releases, self._reach.apis, min_isr)
 
-    def _topic(self, admin: Admin, name: str, brokers: int) -> Generator[Finding, None, set[TopicPartition]]:
+    def _topic(
+        self, admin: Admin, name: str, state: ClusterState
+    ) -> Generator[Finding, None, set[TopicPartition]]:
         began = monotonic()
         try:
             info = admin.describe_topics([name])[name]
@@ -135,7 +137,8 @@ class Examination:
                 # Brokers hide a topic from a list of all without DESCRIBE; asked by its name, they say why.
                 denied = isinstance(operations, KcliError) and operations.exit_code == ExitCode.DENIED
                 raise operations if denied and isinstance(operations, KcliError) else info
-            facts = TopicFacts(name, info, operations, _configs(admin, [name])[name], brokers)
+            configs, brokers = _configs(admin, [name])[name], len(state.description.brokers)
+            facts = TopicFacts(name, info, operations, configs, brokers, state.requires_capped)
         except KcliError as error:
             yield failure(f"topic {name}", "exists", error, monotonic() - began)
             return set()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
-from kcli.flows.cluster_state import is_offline, is_under_replicated
+from kcli.flows.cluster_state import in_sync_required, is_offline, is_under_replicated
 from kcli.flows.doctor import rights
 from kcli.flows.doctor.findings import Finding, failed, failure, skipped, warning, well
 from kcli.output.progress import counted
@@ -19,13 +19,16 @@ KEYS = (MIN_ISR, CLEANUP, UNCLEAN, "retention.ms")
 
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
-    """``operations``: bits, None if brokers do not report them. ``configs``: values of KEYS. ``brokers``: how many."""
+    """``operations``: bits, None if brokers do not report them. ``configs``: values of KEYS. ``brokers``: how many.
+    ``capped``: they require no more replicas in sync than there are.
+    """
 
     name: str
     info: TopicInfo
     operations: int | KcliError | None
     configs: Mapping[str, str | None] | KcliError
     brokers: int
+    capped: bool = True
 
     @property
     def target(self) -> str:
@@ -34,8 +37,13 @@ class TopicFacts:
 
     @property
     def min_isr(self) -> int:
-        """0 if it is not known."""
+        """As it is set; 0 if it is not known."""
         return min_isr_of(self.configs)
+
+    @property
+    def required(self) -> int:
+        """How many replicas have to be in sync; 0 if it is not known."""
+        return in_sync_required(self.min_isr, self.replicas, capped=self.capped)
 
     @property
     def replicas(self) -> int:
@@ -48,7 +56,7 @@ def partitions(facts: TopicFacts) -> Iterator[Finding]:
     parts = facts.info.partitions
     offline = [part.partition for part in parts if is_offline(part)]
     lagging = [part.partition for part in parts if is_under_replicated(part) and not is_offline(part)]
-    below = [part.partition for part in parts if not is_offline(part) and len(part.isr) < facts.min_isr]
+    below = [part.partition for part in parts if not is_offline(part) and len(part.isr) < facts.required]
     if facts.info.error is not None:
         yield failure(facts.target, "partitions", facts.info.error)
     if offline:
@@ -64,7 +72,7 @@ def partitions(facts: TopicFacts) -> Iterator[Finding]:
         yield failed(
             facts.target,
             MIN_ISR,
-            f"fewer than {counted(facts.min_isr, 'replica')} in sync: partition {_numbers(below)}",
+            f"fewer than {counted(facts.required, 'replica')} in sync: partition {_numbers(below)}",
             why="records with acks=all are refused there: NOT_ENOUGH_REPLICAS",
             do="start the brokers that host their replicas",
             code=ExitCode.UNREACHABLE,
@@ -95,7 +103,7 @@ def configuration(facts: TopicFacts) -> Iterator[Finding]:
         yield skipped(facts.target, "configuration", str(facts.configs))
         return
     odd = False
-    if facts.min_isr > facts.replicas > 0:
+    if facts.required > facts.replicas > 0:
         odd = True
         yield failed(
             facts.target,
@@ -115,12 +123,12 @@ def configuration(facts: TopicFacts) -> Iterator[Finding]:
             do=f"add replicas: `kcli reassign plan --topic {facts.name} "
             f"--replication-factor {min(3, facts.brokers)} moves.json`",
         )
-    elif facts.replicas > 1 and facts.min_isr == facts.replicas:
+    elif facts.replicas > 1 and facts.required == facts.replicas:
         odd = True
         yield warning(
             facts.target,
             "configuration",
-            f"{MIN_ISR} is {facts.min_isr}, as many as there are replicas",
+            f"{MIN_ISR} is {facts.min_isr}, {_as_many(facts)}",
             why="when one broker stops, records with acks=all are refused",
             do=f"`kcli topics alter {facts.name} --set {MIN_ISR}={facts.replicas - 1}`",
         )
@@ -142,6 +150,11 @@ def configuration(facts: TopicFacts) -> Iterator[Finding]:
 
 CHECKS: tuple[Callable[[TopicFacts], Iterator[Finding]], ...] = (partitions, permissions, configuration)
 """The table, in the order of the report."""
+
+
+def _as_many(facts: TopicFacts) -> str:
+    more = facts.min_isr > facts.replicas
+    return f"and it has {counted(facts.replicas, 'replica')}" if more else "as many as there are replicas"
 
 
 def min_isr_of(configs: Mapping[str, str | None] | KcliError) -> int:

@@ -25,6 +25,7 @@ from kcli.output.progress import counted
 UNKNOWN = "unknown"
 STATUSES = (OK, WARNING, FAILED, UNKNOWN)
 _MOST_NAMED = 5
+_NOT_LISTED = "brokers list transactional ids since Kafka 3.0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +117,7 @@ def known_nodes(found: Observed) -> set[int]:
 def _quorum(found: Observed, _demand: Demand, _now: int) -> Verdict:
     check = "quorum"
     if found.no_quorum is not None:
-        if found.no_quorum.exit_code == ExitCode.UNREACHABLE:
-            return Verdict(check, FAILED, f"no active controller answers: {found.no_quorum}")
-        return _unread(check, [found.no_quorum])
+        return _quorum_unread(found.no_quorum)
     majority = found.majority
     if found.quorum is None or majority is None:
         number = found.description.controller
@@ -139,6 +138,12 @@ def _quorum(found: Observed, _demand: Demand, _now: int) -> Verdict:
         return Verdict(check, FAILED, why, count=len(behind), brokers=behind)
     reason = f"leader {leader}, {counted(len(majority.voters), 'voter')}, all caught up"
     return Verdict(check, OK, reason, count=0)
+
+
+def _quorum_unread(error: KcliError) -> Verdict:
+    if error.exit_code == ExitCode.UNREACHABLE:
+        return Verdict("quorum", FAILED, f"no active controller answers: {error}")
+    return _unread("quorum", [error])
 
 
 def _brokers(found: Observed, demand: Demand, _now: int) -> Verdict:
@@ -293,7 +298,7 @@ def _transaction_coordinators(found: Observed, _demand: Demand, _now: int) -> Ve
 
 def _coordinators(check: str, noun: str, of: Coordinated, unread: Sequence[KcliError]) -> Verdict:
     if of.topic is None:
-        return Verdict(check, OK, f"no {noun} yet", count=0)
+        return _unread(check, unread) if unread else Verdict(check, OK, f"no {noun} yet", count=0)
     offline = [
         TopicPartition(of.topic.name, part.partition) for part in of.topic.partitions if is_offline(part)
     ]
@@ -308,6 +313,8 @@ def _coordinators(check: str, noun: str, of: Coordinated, unread: Sequence[KcliE
         return Verdict(check, FAILED, reason, count=len(of.failed))
     if unread:
         return _unread(check, unread)
+    if not of.listed:
+        return Verdict(check, OK, f"all partitions of {of.topic.name} have leaders; {_NOT_LISTED}", count=0)
     return Verdict(check, OK, f"{counted(len(of.names), noun)} answered for", count=0)
 
 
@@ -353,14 +360,15 @@ def foreseen(found: Observed, demand: Demand) -> list[Verdict]:
         return []
     ahead = outlook(found.situation, demand.stopped)
     verdicts = [
-        _majority_ahead(ahead, demand.stopped),
-        _ahead("offline-partitions", "{} would have no leader", ahead.offline, demand.topics),
-        _ahead("under-min-isr", "{} would refuse records with acks=all", ahead.refusing, demand.topics),
+        _majority_ahead(found, ahead, demand.stopped),
+        _ahead("offline-partitions", "{} would have no leader", ahead.offline, ahead, demand),
+        _ahead("under-min-isr", "{} would refuse records with acks=all", ahead.refusing, ahead, demand),
         _ahead(
             "unclean-leaders",
             "{} would be led by a replica that may lack records",
             ahead.losing,
-            demand.topics,
+            ahead,
+            demand,
         ),
         _clients_ahead("group-coordinators", "group", found.groups, ahead),
         _clients_ahead("transaction-coordinators", "transactional id", found.transactional_ids, ahead),
@@ -370,6 +378,8 @@ def foreseen(found: Observed, demand: Demand) -> list[Verdict]:
         "offline-partitions": _hidden(found, demand),
         "under-min-isr": configs,
         "unclean-leaders": configs,
+        "group-coordinators": found.unread.get(parts.GROUPS, ()),
+        "transaction-coordinators": found.unread.get(parts.IDS, ()),
     }
     return [
         replace(
@@ -380,7 +390,9 @@ def foreseen(found: Observed, demand: Demand) -> list[Verdict]:
     ]
 
 
-def _majority_ahead(ahead: Outlook, stopped: Collection[int]) -> Verdict:
+def _majority_ahead(found: Observed, ahead: Outlook, stopped: Collection[int]) -> Verdict:
+    if found.no_quorum is not None:
+        return _quorum_unread(found.no_quorum)
     if ahead.majority is None:
         return Verdict("quorum", OK, "it is not a quorum that elects")
     if not ahead.majority.voters.intersection(stopped):
@@ -389,9 +401,18 @@ def _majority_ahead(ahead: Outlook, stopped: Collection[int]) -> Verdict:
     return Verdict("quorum", status, majority_words(ahead.majority))
 
 
-def _ahead(check: str, text: str, concerned: Iterable[TopicPartition], topics: Collection[str]) -> Verdict:
-    shown = [tp for tp in concerned if not topics or tp.topic in topics]
-    return _of_partitions(check, FAILED, shown, text, "none more")
+def _ahead(
+    check: str, text: str, concerned: Iterable[TopicPartition], ahead: Outlook, demand: Demand
+) -> Verdict:
+    """Says of how many it only holds until other replicas have caught up."""
+    shown = [tp for tp in concerned if not demand.topics or tp.topic in demand.topics]
+    verdict = _of_partitions(check, FAILED, shown, text, "none more")
+    if not (waiting := ahead.catching_up.intersection(shown)):
+        return verdict
+    some = "" if len(waiting) == len(shown) else f"{len(waiting):,} of them "
+    return replace(
+        verdict, reason=f"{verdict.reason}; {some}only until replicas that are catching up are in sync"
+    )
 
 
 def _clients_ahead(check: str, noun: str, of: Coordinated, ahead: Outlook) -> Verdict:
@@ -399,10 +420,11 @@ def _clients_ahead(check: str, noun: str, of: Coordinated, ahead: Outlook) -> Ve
     if of.topic is None:
         return Verdict(check, OK, f"no {noun} yet", count=0)
     topic, count = of.topic.name, len(of.topic.partitions)
-    orphans, deaf = (
-        coordinated_by(of.names, {tp for tp in some if tp.topic == topic}, count)
-        for some in (ahead.offline, ahead.refusing)
-    )
+    alone, mute = ({tp for tp in some if tp.topic == topic} for some in (ahead.offline, ahead.refusing))
+    if not of.listed and (concerned := sorted(alone | mute)):
+        reason = f"coordinators would be lost, or could write nothing, of {partition_names(concerned)}; {_NOT_LISTED}"
+        return Verdict(check, FAILED, reason, partitions=tuple(concerned))
+    orphans, deaf = (coordinated_by(of.names, some, count) for some in (alone, mute))
     texts = []
     if orphans:
         texts.append(f"{counted(len(orphans), noun)} would have no coordinator: {_named(orphans)}")

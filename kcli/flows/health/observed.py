@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
+from uuid import uuid4
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigKind, ConfigResource
@@ -24,9 +25,11 @@ from kcli.core.errors import (
     NotConnectedError,
     NotFoundError,
     OutcomeUnknownError,
+    PartlyFailedError,
     UnsupportedError,
 )
 from kcli.core.exit_codes import ExitCode
+from kcli.core.permissions import SOME_USER
 from kcli.core.types import TopicPartition
 from kcli.flows.cluster_state import (
     ONLINE,
@@ -39,8 +42,9 @@ from kcli.flows.cluster_state import (
 from kcli.flows.doctor.examine import PATIENCE
 from kcli.flows.doctor.topic_checks import KEYS, UNCLEAN, min_isr_of
 from kcli.flows.health.outlook import Situation, TopicRules
+from kcli.flows.permitted import may_see_all
 from kcli.flows.quorum.majority import Majority, majority_of
-from kcli.flows.transactions.coordinated import ReadLog, not_listed
+from kcli.flows.transactions.coordinated import ReadLog, hidden_ids, not_listed
 from kcli.flows.transactions.held import Survey, survey
 from kcli.output.progress import counted
 
@@ -60,18 +64,20 @@ T = TypeVar("T")
 class Coordinated:
     """The groups, or the transactional ids, of all coordinators. ``topic`` is None where there is none yet.
 
-    ``failed``: why a coordinator that was asked for one of them does not serve it, by name.
+    ``failed``: why a coordinator that was asked for one of them does not serve it, by name. ``listed``: whether brokers
+    list them; transactional ids they do since Kafka 3.0.
     """
 
     topic: TopicInfo | None
     names: tuple[str, ...] = ()
     failed: Mapping[str, KcliError] = field(default_factory=dict)
+    listed: bool = True
 
 
 NO_COORDINATORS = Coordinated(None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Observed:
     """``quorum`` is None with ZooKeeper, before Kafka 3.3, and where it could not be described: ``no_quorum`` says why.
 
@@ -93,12 +99,12 @@ class Observed:
     unread: Mapping[str, list[KcliError]] = field(default_factory=dict)
     silent: frozenset[int] = frozenset()
 
-    @property
+    @cached_property
     def brokers(self) -> list[BrokerState]:
         """All that are registered, or named by replica lists."""
         return broker_states(self.description, list(self.topics.values()))
 
-    @property
+    @cached_property
     def live(self) -> frozenset[int]:
         """The brokers that are registered, not fenced, and respond."""
         online = {one.number for one in self.brokers if one.state == ONLINE}
@@ -187,8 +193,8 @@ class _Observation:
             unreachable,
             topics,
             self._rules(topics, capped=requires_capped(features.values())),
-            self._groups(topics.get(GROUP_COORDINATORS)),
-            self._transactional_ids(topics.get(TRANSACTION_COORDINATORS)),
+            self._groups(self._home(GROUPS, GROUP_COORDINATORS, topics), description),
+            self._transactional_ids(self._home(IDS, TRANSACTION_COORDINATORS, topics)),
             log_dirs,
             self._read(TRANSACTIONS, partial(self._held, topics), None),
             self._read(REASSIGNMENTS, admin.list_reassignments, {}),
@@ -197,7 +203,7 @@ class _Observation:
         )
 
     def _described(self) -> ClusterDescription:
-        description = described(self._admin)
+        description = described(self._admin, include_operations=True)
         self._down = {broker.node.id for broker in description.brokers if broker.is_fenced}
         return description
 
@@ -252,20 +258,30 @@ class _Observation:
             ask = partial(self._admin.describe_configs, resources, keys=list(KEYS))
             found = self._read(CONFIGS, ask, found)
         rules = {}
+        alike: dict[tuple[type, str], list[tuple[str, KcliError]]] = {}
         for resource, entries in found.items():
             if isinstance(entries, NotFoundError):
                 continue  # deleted since
             if isinstance(entries, KcliError):
-                self._lacks(CONFIGS, entries)
+                cause = type(entries), entries.why.replace(resource.name, "")
+                alike.setdefault(cause, []).append((resource.name, entries))
                 continue
             values = {entry.name: entry.value for entry in entries}
             rules[resource.name] = TopicRules(min_isr_of(values), values.get(UNCLEAN) == "true", capped)
+        for some in alike.values():  # a broker that does not answer is one gap, and not one for each topic
+            (name, error), *others = some
+            what = f"the configuration of topic {name} and {counted(len(others), 'other')} could not be read"
+            self._lacks(CONFIGS, PartlyFailedError(what, error) if others else error)
         return rules
 
     def _look_for_hidden(self, topics: Collection[str], log_dirs: Mapping[int, list[LogDir]]) -> None:
-        """Brokers leave out the topics that a user may not describe, but name what is in their log directories."""
+        """Brokers leave out the topics that a user may not describe, but name what is in their log directories. Where
+        these may not be described either, the answer for a topic that nobody has tells whether there may be more.
+        """
         stored = {tp.topic for found in log_dirs.values() for directory in found for tp in directory.replicas}
         unseen = sorted(stored.difference(topics))
+        if any(error.exit_code == ExitCode.DENIED for error in self._unread.get(LOG_DIRS, ())):
+            unseen = [f"kcli-{uuid4()}"]
         if not unseen:
             return
         answers: dict[str, TopicInfo | KcliError] = {}
@@ -276,15 +292,27 @@ class _Observation:
             if isinstance(one, KcliError) and one.exit_code == ExitCode.DENIED
         ]
         if denied:  # others were created or deleted meanwhile
-            self._lacks(HIDDEN, _hidden(denied))
+            self._lacks(HIDDEN, _hidden([name for name in denied if name in stored]))
 
-    def _groups(self, topic: TopicInfo | None) -> Coordinated:
+    def _home(self, what: str, name: str, topics: Mapping[str, TopicInfo]) -> TopicInfo | None:
+        """The topic of the coordinators; None if there is none yet, or it may not be seen, which is unread then."""
+        if name in topics:
+            return topics[name]
+        answers: dict[str, TopicInfo | KcliError] = {}
+        found = self._read(what, partial(self._admin.describe_partitions, [name]), answers).get(name)
+        if isinstance(found, KcliError) and not isinstance(found, NotFoundError):
+            self._lacks(what, found)
+        return found if isinstance(found, TopicInfo) else None
+
+    def _groups(self, topic: TopicInfo | None, description: ClusterDescription) -> Coordinated:
         if topic is None:
             return NO_COORDINATORS
         listing = self._read(GROUPS, self._admin.list_groups, None)
         if listing is None:
             return Coordinated(topic)
         self._of_brokers(GROUPS, listing.errors)
+        if not may_see_all(lambda: description):
+            self._lacks(GROUPS, _hidden_groups())
         names = [row.group_id for row in listing.groups]
         answers: dict[str, GroupDescription | KcliError] = {}
         if names:
@@ -297,16 +325,15 @@ class _Observation:
         try:
             listing = self._admin.list_transactions()
         except UnsupportedError:
-            return Coordinated(topic)  # before Kafka 3.0 brokers list none
+            return Coordinated(topic, listed=False)
         except KcliError as error:
             self._lacks(IDS, error)
             return Coordinated(topic)
-        errors = {
-            number: error
-            for number, error in listing.errors.items()
-            if not isinstance(error, UnsupportedError)
-        }
-        self._of_brokers(IDS, errors)
+        if any(isinstance(error, UnsupportedError) for error in listing.errors.values()):
+            return Coordinated(topic, listed=False)
+        self._of_brokers(IDS, listing.errors)
+        for hidden in hidden_ids(self._admin, "some transactional ids were not checked"):
+            self._lacks(IDS, hidden)
         names = [row.transactional_id for row in listing.transactions]
         answers: dict[str, TransactionDescription | KcliError] = {}
         if names:
@@ -340,11 +367,25 @@ class _Observation:
 
 
 def _hidden(names: Sequence[str]) -> AuthError:
+    if not names:
+        return AuthError(
+            "some topics were not checked",
+            why="this client may not describe all topics, and brokers do not say which they leave out",
+            do="use a user that has DESCRIBE on them, or check some topics with --topic",
+        )
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
     return AuthError(
         f"the partitions of {counted(len(names), 'topic')} were not checked: {shown}",
         why="the cluster has them, and this user may not describe them",
         do="use a user that has DESCRIBE on them, or check some topics with --topic",
+    )
+
+
+def _hidden_groups() -> AuthError:
+    return AuthError(
+        "some groups were not checked",
+        why="this client may not describe the cluster: brokers list only the groups that it may describe by name",
+        do=f"have it granted: `kcli acls create --principal {SOME_USER} --operation describe --cluster`",
     )
 
 

@@ -25,7 +25,7 @@ NOBODY = -1
 
 
 class TopicRules(NamedTuple):
-    """The configuration of a topic. ``capped``: see ``in_sync_required``."""
+    """The configuration of a topic. ``capped``: see ``requires_capped``."""
 
     min_isr: int = 1
     unclean: bool = False
@@ -33,11 +33,11 @@ class TopicRules(NamedTuple):
 
     def refuses(self, part: PartitionView) -> bool:
         """Whether records with acks=all are refused by the leader: too few replicas are in sync."""
-        return len(part.isr) < in_sync_required(part, self.min_isr, capped=self.capped)
+        return len(part.isr) < in_sync_required(self.min_isr, len(part.replicas), capped=self.capped)
 
     def is_tight(self, part: PartitionView) -> bool:
         """Whether just as many replicas are in sync as have to be, of several."""
-        required = in_sync_required(part, self.min_isr, capped=self.capped)
+        required = in_sync_required(self.min_isr, len(part.replicas), capped=self.capped)
         return len(part.isr) == required < len(part.replicas)
 
 
@@ -104,12 +104,15 @@ class Situation(NamedTuple):
 
 class Outlook(NamedTuple):
     """What would be worse: partitions that would have no leader, refuse acks=all, or be led by a replica that may lack
-    records, and are not so already. ``majority``: that of the controllers, None where none is known.
+    records, and are not so already. ``catching_up``: those without a leader, or refusing, that have other replicas on
+    live brokers, which are not in sync: when they are, this changes. ``majority``: that of the controllers, None where
+    none is known.
     """
 
     offline: list[TopicPartition]
     refusing: list[TopicPartition]
     losing: list[TopicPartition]
+    catching_up: frozenset[TopicPartition]
     majority: Majority | None
 
 
@@ -117,6 +120,7 @@ def outlook(situation: Situation, stopped: Collection[int]) -> Outlook:
     """The situation without these nodes."""
     live = situation.live.difference(stopped)
     offline, refusing, losing = list[TopicPartition](), list[TopicPartition](), list[TopicPartition]()
+    catching_up = set[TopicPartition]()
     for name, topic in situation.topics.items():
         rules = situation.rules.get(name, TopicRules())
         for part in topic.partitions:
@@ -129,8 +133,18 @@ def outlook(situation: Situation, stopped: Collection[int]) -> Outlook:
                 refusing.append(tp)
             if after.loses and not before.loses:
                 losing.append(tp)
+            if situation.elects and live.intersection(part.replicas).difference(
+                part.isr, [after.part.leader]
+            ):
+                catching_up.add(tp)
     majority = situation.majority
-    return Outlook(offline, refusing, losing, None if majority is None else majority.if_stopped(stopped))
+    return Outlook(
+        offline,
+        refusing,
+        losing,
+        frozenset(catching_up.intersection([*offline, *refusing])),
+        None if majority is None else majority.if_stopped(stopped),
+    )
 
 
 def coordinated_by(names: Iterable[str], partitions: Collection[TopicPartition], count: int) -> list[str]:

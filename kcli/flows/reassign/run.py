@@ -11,6 +11,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigKind, ConfigResource
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
+from kcli.flows.cluster_state import caps_requirement
 from kcli.flows.partition_failures import partition_names
 from kcli.flows.reassign import rows as view
 from kcli.flows.reassign.change import MoveItem, Moving, ReplicaMoves
@@ -81,13 +82,15 @@ class ReassignmentRun(ReplicaMoves):
 
 
 def few_replicas(admin: Admin, todo: Sequence[Move]) -> Iterator[str]:
-    """Fewer replicas than min.insync.replicas: producers with acks=all fail."""
+    """Fewer replicas than brokers require in sync: producers with acks=all fail."""
     fewest: dict[str, int] = {}
     for move in todo:
         if len(move.new) < len(move.old):
             fewest[move.tp.topic] = min(len(move.new), fewest.get(move.tp.topic, len(move.new)))
     resources = [ConfigResource(ConfigKind.TOPIC, name) for name in fewest]
-    found = admin.describe_configs(resources, keys=["min.insync.replicas"]) if resources else {}
+    if not resources or caps_requirement(admin):
+        return
+    found = admin.describe_configs(resources, keys=["min.insync.replicas"])
     for resource, entries in found.items():
         for entry in [] if isinstance(entries, KcliError) else entries:
             count = fewest[resource.name]

@@ -82,7 +82,7 @@ def _coordinated(
     names = [one.transactional_id for one in listing.transactions]
     errors = list(listing.missing)
     if set(producer_ids) - {one.producer_id for one in listing.transactions}:
-        errors += _hidden(admin)
+        errors += hidden_ids(admin, "whether transactions hang is unknown")
     found = []
     for outcome in (admin.describe_transactions(names) if names else {}).values():
         if isinstance(outcome, NotFoundError):
@@ -94,19 +94,22 @@ def _coordinated(
     return Coordinated(tuple(found), tuple(errors))
 
 
-def _hidden(admin: Admin) -> list[KcliError]:
-    """An error if there may be transactional ids that this client may not describe: those alive would seem to hang."""
+def hidden_ids(admin: Admin, what: str) -> list[KcliError]:
+    """An error if there may be transactional ids that this client may not describe, which are not listed.
+
+    ``what`` is unknown then, in words.
+    """
     name = f"kcli-{uuid.uuid4()}"
     outcome = admin.describe_transactions([name])[name]
     if isinstance(outcome, NotFoundError) or not isinstance(outcome, KcliError):
         return []
     if outcome.exit_code != ExitCode.DENIED:
         outcome.why = outcome.why.replace(f"transactional id {name}", "a transactional id")
-        outcome.what, outcome.part = "whether transactions hang is unknown", "transactional ids"
+        outcome.what, outcome.part = what, "transactional ids"
         return [outcome]
     return [
         AuthError(
-            "whether transactions hang is unknown",
+            what,
             why="this client may not describe all transactional ids, and brokers do not say which they leave out",
             do=f"have it granted: `kcli acls create --principal {SOME_USER} --operation describe --transactional-id '*'`",
         )

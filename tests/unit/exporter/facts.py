@@ -8,6 +8,7 @@ from kcli.core.admin.transactions import TransactionDescription
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.exporter.collectors.reading import Facts
+from kcli.exporter.collectors.topics import Required
 from kcli.flows.transactions.coordinated import Coordinated
 from tests.unit.flows.monitor.readings import NOW
 
@@ -47,7 +48,7 @@ ALL_FACTS = Facts(
             LogDir("/a", None, {TopicPartition("t", 0): ReplicaSize(700, 0, False)}, 1 << 30, 1 << 29),
         ]
     },
-    min_isr={"t": 2},
+    required=Required({"t": 2}, capped=True),
     configs={
         "t": [
             entry("retention.ms", "60000"),

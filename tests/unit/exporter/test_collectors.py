@@ -19,7 +19,7 @@ from kcli.exporter.collectors import (
     transactions,
 )
 from kcli.exporter.collectors.commits import Growth
-from kcli.exporter.collectors.topics import LeaderChanges
+from kcli.exporter.collectors.topics import UNKNOWN, LeaderChanges, Required
 from kcli.flows.cluster_state import broker_states
 from kcli.flows.monitor.cluster_reading import ClusterFacts
 from kcli.flows.topics.sizes import TopicSize
@@ -125,7 +125,7 @@ def test_partitions_under_and_at_the_minimum_in_sync() -> None:
     some = topic(
         "t", (1, (1, 2, 3), (1,)), (2, (1, 2, 3), (1, 2)), (1, (1, 2, 3), (1, 2, 3)), (-1, (1, 2), ())
     )
-    found = list(topics.samples([some], {"t": 2}, {"t": TopicSize(5, 15)}, {"t": 4}))
+    found = list(topics.samples([some], Required({"t": 2}, capped=True), {"t": TopicSize(5, 15)}, {"t": 4}))
     assert of("kcli_topic_replication_factor", found) == {("t",): 3}
     assert of("kcli_topic_under_min_isr_partitions", found) == {("t",): 2}
     assert of("kcli_topic_at_min_isr_partitions", found) == {("t",): 1}
@@ -134,11 +134,18 @@ def test_partitions_under_and_at_the_minimum_in_sync() -> None:
     assert of("kcli_topic_replica_size_bytes", found) == {("t",): 15}
     assert of("kcli_topic_leader", found) == {("t", 0): 1, ("t", 1): 2, ("t", 2): 1, ("t", 3): -1}
     assert of("kcli_topic_in_sync_replicas", found) == {("t", 0): 1, ("t", 1): 2, ("t", 2): 3, ("t", 3): 0}
-    assert not of("kcli_topic_under_min_isr_partitions", topics.samples([some], {}, {}, {}))
+    assert not of("kcli_topic_under_min_isr_partitions", topics.samples([some], UNKNOWN, {}, {}))
+
+
+def test_brokers_require_no_more_replicas_than_there_are_since_3_7() -> None:
+    some = topic("t", (1, (1,), (1,)))
+    for capped, refusing in ((True, 0), (False, 1)):
+        found = topics.samples([some], Required({"t": 2}, capped=capped), {}, {})
+        assert of("kcli_topic_under_min_isr_partitions", found) == {("t",): refusing}
 
 
 def test_a_topic_with_one_replica_is_not_at_its_minimum() -> None:
-    found = topics.samples([topic("t", (1, (1,), (1,)))], {"t": 1}, {}, {})
+    found = topics.samples([topic("t", (1, (1,), (1,)))], Required({"t": 1}, capped=True), {}, {})
     assert of("kcli_topic_at_min_isr_partitions", found) == {("t",): 0}
 
 

@@ -15,10 +15,14 @@ from kcli.core.protocol.messages.metadata import (
 from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import TopicPartition
 
-_INTERNAL = frozenset(("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"))
+_INTERNAL = frozenset(
+    ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata")
+)
 
 
-def api_versions(_directories: Directories, _request: ApiVersionsRequest, _version: int) -> ApiVersionsResponse:
+def api_versions(
+    _directories: Directories, _request: ApiVersionsRequest, _version: int
+) -> ApiVersionsResponse:
     """What is answered, and nothing that writes."""
     return ApiVersionsResponse(
         error_code=NONE,
@@ -59,15 +63,17 @@ def _asked(directories: Directories, row: MetadataRequestTopic) -> MetadataRespo
 
 
 def _known(directories: Directories, topic: TopicFolders) -> MetadataResponseTopic:
-    """A partition that is missing among the others has no leader."""
+    """A partition that a log directory does not have, between others, has no leader."""
+    listed = set(topic.partitions)
+    if any(directories.is_inside(folder) for folders in topic.partitions.values() for folder in folders):
+        listed |= set(range(max(listed)))
     return MetadataResponseTopic(
         error_code=NONE,
         name=topic.name,
         topic_id=topic.id,
         is_internal=topic.name in _INTERNAL,
         partitions=[
-            _partition(directories, TopicPartition(topic.name, number), topic)
-            for number in range(max(topic.partitions) + 1)
+            _partition(directories, TopicPartition(topic.name, number), topic) for number in sorted(listed)
         ],
     )
 

@@ -203,7 +203,7 @@ class PartitionLog:
         at, then, epoch = self._start_before(segment, number, INT64_MAX), -1, -1
         while True:
             try:
-                for found in segment.scan(at, after=then):
+                for found in segment.scan(at, after=then, verify=True):
                     at, then, epoch = found.end, found.next_offset, found.epoch
                 tail = segment.tail(at, then)
                 break
@@ -224,7 +224,8 @@ class PartitionLog:
 
     def batches(self, start: int, stop: int, *, verify: bool = False) -> Iterator[tuple[Segment, Placed]]:
         """The batches with offsets from ``start`` up to, not including, ``stop``, lazily; also control batches."""
-        place = self.locate(start)
+        stop = min(stop, self.end_offset)
+        place = self.locate(start) if start < stop else None
         if place is None:
             return
         for number in range(place.segment, len(self.files)):
@@ -238,11 +239,14 @@ class PartitionLog:
                     return
                 yield segment, placed
                 at, then = placed.position + placed.batch.size, placed.batch.next_offset
+                if then >= stop:
+                    return
             self._whole(segment, number, at, then)
 
     def scan(self, start: int, stop: int, *, verify: bool = False) -> Iterator[tuple[Segment, Scanned]]:
         """What the headers of these batches say, in stretches (``Segment.scan``); the last may reach beyond ``stop``."""
-        place = self.locate(start)
+        stop = min(stop, self.end_offset)
+        place = self.locate(start) if start < stop else None
         if place is None:
             return
         for number in range(place.segment, len(self.files)):
@@ -253,6 +257,8 @@ class PartitionLog:
             for found in segment.scan(at, verify=verify, until=stop):
                 yield segment, found
                 at, then = found.end, found.next_offset
+                if then >= stop:
+                    return
             last = segment.batch_at(at, verify=False)
             if last is not None and last.last_offset >= stop:
                 if last.base_offset < stop:
@@ -328,8 +334,7 @@ class PartitionLog:
             at += batch.size
 
     def _record_since(self, batch: BatchView, timestamp: int) -> TimedOffset | None:
-        if batch.is_control or batch.next_offset <= self.start_offset:
-            return None
+        """As a broker finds it, also the record of a control batch."""
         columns = batch.columns()
         appended = batch.timestamp_type == 1
         for delta, time in zip(columns.offset_deltas, columns.timestamp_deltas, strict=True):
@@ -343,7 +348,9 @@ class PartitionLog:
     def epochs(self) -> tuple[EpochStart, ...]:
         """The leader epochs: of the checkpoint, if it agrees with the log, else of the batches."""
         stored = self.stored_epochs()
-        if stored and stored[-1].epoch == self.last_epoch and all(map(self._is_epoch, stored)):
+        written = [entry for entry in stored if entry.start_offset < self.end_offset]
+        last = written[-1].epoch if written else -1
+        if stored and self.last_epoch in (last, -1) and all(map(self._is_epoch, stored)):
             return stored
         found: list[EpochStart] = []
         for _, some in self.scan(self.start_offset, self.end_offset):
@@ -360,12 +367,12 @@ class PartitionLog:
             return ()
 
     def _is_epoch(self, entry: EpochStart) -> bool:
-        """Does an epoch begin there? What compaction has taken away may leave a later one."""
+        """Does an epoch begin there? Compaction may have left a later one; old formats do not say."""
         if not self.start_offset < entry.start_offset < self.end_offset:
             return entry.start_offset <= self.end_offset
         place = self.locate(entry.start_offset)
         batch = None if place is None else self.segment(place.segment).batch_at(place.position, verify=False)
-        return batch is not None and batch.leader_epoch >= entry.epoch
+        return batch is not None and (batch.leader_epoch >= entry.epoch or batch.leader_epoch < 0)
 
     # --- transactions ---
 

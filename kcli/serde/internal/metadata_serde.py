@@ -9,8 +9,8 @@ from typing import Any
 
 from kcli.core.errors import ProtocolError
 from kcli.core.protocol.codec import read_uvarint
+from kcli.core.protocol.stored.metadata_records import KINDS
 from kcli.serde.errors import DecodeError, EncodeError
-from kcli.serde.internal.metadata_records import KINDS
 from kcli.serde.internal.serde import fields_of, raw_fields, read_struct
 from kcli.serde.serde import JsonValue, Serde, SerdeContext
 

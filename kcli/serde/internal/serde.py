@@ -11,10 +11,10 @@ from kcli.core.errors import ProtocolError
 from kcli.core.group.consumer_protocol import PROTOCOL_TYPE, decode_assignment, decode_subscription
 from kcli.core.protocol import compiler
 from kcli.core.protocol.schema import UUID, Array, Struct
+from kcli.core.protocol.stored.group_records import GroupMetadataValue
+from kcli.core.protocol.stored.kinds import KINDS, TRANSACTION_STATES
+from kcli.core.protocol.stored.transaction_records import TransactionLogValue
 from kcli.serde.errors import DecodeError, EncodeError
-from kcli.serde.internal.group_records import GroupMetadataValue
-from kcli.serde.internal.kinds import KINDS, TRANSACTION_STATES
-from kcli.serde.internal.transaction_records import TransactionLogValue
 from kcli.serde.serde import JsonValue, Serde, SerdeContext
 
 _NEVER = 0x7FFF

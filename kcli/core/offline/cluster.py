@@ -2,6 +2,7 @@
 
 from kcli.core.addresses import log_directories
 from kcli.core.errors import ConfigError
+from kcli.core.hooks import Hooks
 from kcli.core.offline.directories import Directories
 from kcli.core.offline.server import Server
 from kcli.core.options import ClientOptions
@@ -10,7 +11,7 @@ from kcli.core.types import Node
 _FIRST_NODE_ID = -10
 
 
-def server_of(options: ClientOptions) -> Server:
+def server_of(options: ClientOptions, hooks: Hooks) -> Server:
     """The server of the directories in ``log.dirs``; an error for what is not there, or cannot be read."""
     if options.bootstrap_servers:
         raise ConfigError(
@@ -18,7 +19,7 @@ def server_of(options: ClientOptions) -> Server:
             why="a cluster is its brokers, or the log directories that they have left",
             do="leave one of them out",
         )
-    return Server(Directories(log_directories(options.log_dirs)))
+    return Server(Directories(log_directories(options.log_dirs), hooks))
 
 
 def first_node(options: ClientOptions) -> Node:

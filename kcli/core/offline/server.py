@@ -16,34 +16,24 @@ import struct
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.core import clock
 from kcli.core.errors import KcliError
 from kcli.core.offline.answers import ANSWERS, Handler
 from kcli.core.offline.directories import Directories
+from kcli.core.offline.file_slices import FileSlice
 from kcli.core.protocol import codec, compiler
 from kcli.core.protocol.api import API_VERSIONS, Request, Response
 from kcli.core.protocol.codec import Buffer
+from kcli.core.types import TopicPartition
 
 SOCKET_BYTES = 4 << 20
 """For each end; the system gives what it allows."""
 _PIECE = 1 << 20
-_MOST_BUFFERS = 64
 _HEAD = struct.Struct(">hhi")
 _SIZE = struct.Struct(">i")
 _LARGEST_REQUEST = 64 << 20
-
-
-class FileSlice(NamedTuple):
-    """Bytes of a file, as records of a response. The descriptor stays open until the server ends."""
-
-    descriptor: int
-    position: int
-    size: int
-
-    def __len__(self) -> int:
-        return self.size
 
 
 class Server:
@@ -74,6 +64,11 @@ class Server:
                 with contextlib.suppress(BlockingIOError):  # full: it is awake already
                     self._wake.send(b"\0")
         return theirs
+
+    def failure(self, tp: TopicPartition, offset: int) -> KcliError | None:
+        """Why a partition cannot be read at an offset, with file and position; None if it can."""
+        with self._directories.lock:
+            return self._directories.failure(tp, offset)
 
     def _run(self, waiting: socket.socket) -> None:
         with selectors.DefaultSelector() as selector, waiting:
@@ -182,7 +177,8 @@ class _Conversation:
     def _answer(
         self, request: Request, handler: Handler, version: int, correlation_id: int, now: float
     ) -> None:
-        response = handler(self._directories, request, version)
+        with self._directories.lock:
+            response = handler(self._directories, request, version)
         if response is not None:
             self._outgoing.extend(frame_of(type(request), response, version, correlation_id))
             return
@@ -208,10 +204,10 @@ class _Conversation:
         return not outgoing
 
     def _send_slice(self, part: FileSlice) -> FileSlice:
-        sent = os.sendfile(self.end.fileno(), part.descriptor, part.position, part.size)
+        sent = os.sendfile(self.end.fileno(), part.file.descriptor, part.position, part.size)
         if not sent:
             raise EndedError  # the file has become shorter: the client asks again, and gets what there is
-        return FileSlice(part.descriptor, part.position + sent, part.size - sent)
+        return FileSlice(part.file, part.position + sent, part.size - sent)
 
 
 def frame_of(

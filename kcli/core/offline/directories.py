@@ -47,6 +47,7 @@ class Directories:
         self.asked_node = -1
         """The broker that the request is for which is answered; negative before the client knows one."""
         self._hooks = hooks
+        self._given = {os.path.normpath(path) for path in self.paths}
         self._made: dict[Any, Any] = {}
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._noted: set[str] = set()
@@ -108,6 +109,10 @@ class Directories:
             return error
         return None
 
+    def is_inside(self, folder: PartitionFolder) -> bool:
+        """Whether a folder was found in a log directory, and not named itself."""
+        return not folder.files and folder.path not in self._given
+
     def once(self, make: Callable[["Directories"], T]) -> T:
         """``make(self)``, made at the first call: what several answers are made of, as the state of the controllers."""
         if make not in self._made:
@@ -146,10 +151,9 @@ class Directories:
                 self.note(f"a broker has {one.path} open: what it writes meanwhile may be missing")
 
     def _topics(self) -> dict[str, TopicFolders]:
-        given = {os.path.normpath(path) for path in self.paths}
         by_name: dict[str, list[PartitionFolder]] = {}
         for folder in self.found.partitions:
-            if folder.state == CURRENT or folder.path in given:
+            if folder.state == CURRENT or not self.is_inside(folder):
                 by_name.setdefault(folder.tp.topic, []).append(folder)
         return {name: self._topic(name, folders) for name, folders in by_name.items()}
 
@@ -191,18 +195,18 @@ class Directories:
         ]
         choice = choose_replica(replicas, self.in_sync(tp))
         for index, log in enumerate(logs):
-            if index != choice.index:
+            if index != choice.number:
                 log.close()
-        chosen = logs[choice.index].folder.path
+        chosen = logs[choice.number].folder.path
         self.note(f"{tp} is read from {chosen}, of {len(logs)} replicas")
         for one in choice.differences:
             how = "beyond it" if one.beyond else "instead of its records"
             self.note(
-                f"{tp}: {logs[one.index].folder.path} has offsets {one.offset} to {one.end_offset - 1} {how}, which are "
+                f"{tp}: {logs[one.number].folder.path} has offsets {one.offset} to {one.end_offset - 1} {how}, which are "
                 "not read",
                 "warning",
             )
-        return logs[choice.index]
+        return logs[choice.number]
 
 
 def _node_of(log: PartitionLog) -> int:

@@ -154,7 +154,7 @@ def _read(log: PartitionLog, offset: int, most: int, ends: _Ends, *, committed: 
             AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset)
             for one in log.aborted(offset, stop)
         ]
-    return _Read(log, FileSlice(OpenFile(segment.fileno()), place.position, size), aborted)
+    return _Read(log, FileSlice(OpenFile(segment.path, segment.fileno()), place.position, size), aborted)
 
 
 def _end_of(log: PartitionLog, number: int, limit: int) -> tuple[int, int]:

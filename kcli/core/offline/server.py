@@ -8,7 +8,6 @@ again when the request's ``max_wait_ms`` is over.
 """
 
 import contextlib
-import os
 import selectors
 import socket
 import struct
@@ -211,7 +210,7 @@ class _Conversation:
         try:
             while outgoing:
                 first = outgoing.popleft()
-                rest = self._send_slice(first) if isinstance(first, FileSlice) else self._send_bytes(first)
+                rest = first.send(self.end) if isinstance(first, FileSlice) else self._send_bytes(first)
                 if len(rest):
                     outgoing.appendleft(rest)
         except BlockingIOError:
@@ -220,12 +219,6 @@ class _Conversation:
 
     def _send_bytes(self, part: Buffer) -> Buffer:
         return memoryview(part)[self.end.send(part) :]
-
-    def _send_slice(self, part: FileSlice) -> FileSlice:
-        sent = os.sendfile(self.end.fileno(), part.file.descriptor, part.position, part.size)
-        if not sent:
-            raise EndedError  # the file has become shorter: the client asks again, and gets what there is
-        return FileSlice(part.file, part.position + sent, part.size - sent)
 
 
 def frame_of(

@@ -342,6 +342,10 @@ def _noise(path: Path) -> None:
         file.write_bytes(Random(file.name).randbytes(file.stat().st_size))
 
 
+def _older_index(path: Path) -> None:
+    (path / name(20, ".txnindex")).write_bytes(aborted_index([(5, 0, 22, 9)]))
+
+
 def _wrong_first_offset(path: Path) -> None:
     (path / name(20, ".txnindex")).write_bytes(aborted_index([(5, 0, 22, 9), (7, 27, 28, 23)]))
 
@@ -364,6 +368,7 @@ def _a_commit(path: Path) -> None:
         _no_snapshots,
         _only_logs,
         _noise,
+        _older_index,
         _wrong_first_offset,
         _wrong_producer,
         _a_commit,

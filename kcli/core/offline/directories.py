@@ -217,7 +217,8 @@ class Directories:
             if index != choice.number:
                 log.close()
         chosen = logs[choice.number].folder.path
-        self.note(f"{tp} is read from {chosen}, of {len(logs)} replicas")
+        if len({(one.last_epoch, one.end_offset) for one in replicas}) > 1:
+            self.note(f"{tp} is read from {chosen}, of {len(logs)} replicas that end at different offsets")
         for one in choice.differences:
             how = "beyond it" if one.beyond else "instead of its records"
             self.note(

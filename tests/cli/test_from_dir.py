@@ -237,7 +237,7 @@ def test_a_topic_of_more_partitions_than_files_may_be_open(tmp_path: Path) -> No
     for number in range(300):
         write(tmp_path / f"orders-{number}", plain(1))
         write(tmp_path / f"orders-{number}", plain(1, first=2))
-    line = f'ulimit -n 128; exec "{sys.executable}" -m kcli consume orders --from-dir {tmp_path} --count'
+    line = f'ulimit -n 160; exec "{sys.executable}" -m kcli consume orders --from-dir {tmp_path} --count'
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "1200\n"), done.stderr
 

@@ -16,10 +16,15 @@ class OpenFile:
 
     def __init__(self, path: str, descriptor: int) -> None:
         self.path = path
-        self.descriptor = os.dup(descriptor)
+        self.descriptor = -1
+        try:
+            self.descriptor = os.dup(descriptor)
+        except OSError as error:
+            raise unreadable(path, error) from error
 
     def __del__(self) -> None:
-        os.close(self.descriptor)
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
 
 
 class FileSlice:

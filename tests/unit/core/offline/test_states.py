@@ -113,7 +113,7 @@ def test_a_snapshot_that_is_not_whole_is_passed_over(log_dir: Path) -> None:
     write_snapshot(folder, 10, topic("whole", b"o" * 16))
     write_snapshot(folder, 11, topic("part"), whole=False)
     notes = Notes()
-    image = metadata_image(Directories([str(log_dir)], notes))
+    image = Directories([str(log_dir)], notes).image()
     assert image.topics.keys() == {"whole", "a"}
     assert any("has no footer" in text for text in notes.texts)
 

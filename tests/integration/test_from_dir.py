@@ -69,7 +69,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             done = kcli(*words, bootstrap=kafka.bootstrap, stdin=rows.encode())
             assert done.code == 0, done.err
         assert kafka.sandbox is not None
-        yield World(kafka, topic, log_dirs(read_state(kafka.sandbox.home), 1)[0])
+        state = read_state(kafka.sandbox.home)
+        assert state is not None
+        yield World(kafka, topic, log_dirs(state, 1)[0])
 
 
 def _row(number: int) -> str:

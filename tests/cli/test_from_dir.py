@@ -2,6 +2,8 @@
 
 import json
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,19 @@ def test_nothing_connects_and_no_port_is_opened(data: Path, monkeypatch: pytest.
     assert (done.code, done.err) == (0, "")
     values = [f"v{at}" for at in range(80)] + [f"v{at}" for at in range(10)]
     assert sorted(done.out.splitlines()) == sorted(values)
+
+
+def test_who_asks_brokers_does_not_load_it() -> None:
+    """Clients, and the command that has the option."""
+    code = (
+        "import sys, kcli.commands.consume.run, kcli.core.admin.admin, kcli.core.producer.producer\n"
+        "from kcli.core.cluster.cluster import Cluster\n"
+        "from kcli.core.options import ClientOptions\n"
+        "Cluster(ClientOptions(bootstrap_servers='h:1')).close()\n"
+        "print([one for one in sys.modules if one.startswith(('kcli.core.offline', 'kcli.core.logdir'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 @pytest.mark.parametrize(

@@ -233,6 +233,15 @@ def test_a_path_without_logs(tmp_path: Path, what: str) -> None:
     assert f"{path} cannot be read" in done.err
 
 
+def test_a_topic_of_more_partitions_than_files_may_be_open(tmp_path: Path) -> None:
+    for number in range(300):
+        write(tmp_path / f"orders-{number}", plain(1))
+        write(tmp_path / f"orders-{number}", plain(1, first=2))
+    line = f'ulimit -n 128; exec "{sys.executable}" -m kcli consume orders --from-dir {tmp_path} --count'
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "1200\n"), done.stderr
+
+
 def test_two_clusters_are_refused(tmp_path: Path) -> None:
     one, other = (directory(tmp_path / name, orders_0=plain(1)) for name in ("a", "b"))
     (other / "meta.properties").write_text(META.replace("PbGyl", "AbGyl"))

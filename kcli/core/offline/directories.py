@@ -5,6 +5,7 @@ What the server's thread does, and what another one asks for, is done under ``lo
 
 import os
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -23,6 +24,8 @@ from kcli.core.types import TopicPartition
 
 T = TypeVar("T")
 
+_OPEN = 16
+"""Partitions whose segments stay open: a process may have a thousand files, and a broker has more partitions."""
 _NODE = 0
 """The number of the node where no directory says whose it is."""
 
@@ -54,6 +57,7 @@ class Directories:
         self._given = {os.path.normpath(path) for path in self.paths}
         self._made: dict[Any, Any] = {}
         self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._recent: OrderedDict[TopicPartition, None] = OrderedDict()
         self._noted: set[str] = set()
         self.found = find(paths)
         self._check_found()
@@ -115,6 +119,10 @@ class Directories:
             if not folders:
                 return None
             self._logs[tp] = self._opened(tp, folders)
+        self._recent[tp] = None
+        self._recent.move_to_end(tp)
+        if len(self._recent) > _OPEN:
+            self._logs[self._recent.popitem(last=False)[0]].release()
         return self._logs[tp]
 
     def failure(self, tp: TopicPartition, offset: int) -> KcliError | None:
@@ -159,6 +167,7 @@ class Directories:
         for log in self._logs.values():
             log.close()
         self._logs.clear()
+        self._recent.clear()
         self._made.clear()
 
     # --- inside ------------------------------------------------------------------------------------

@@ -97,7 +97,9 @@ class PartitionLog:
         where = ", ".join(printable(os.fspath(path)) for path in paths)
         if not found.partitions:
             raise NotFoundError(
-                f"{where}: no partition", why="; ".join(missing.why for missing in found.missing)
+                f"{where}: no partition",
+                why="; ".join(missing.why for missing in found.missing),
+                do="check the path",
             )
         raise ConfigError(
             f"{where}: {len(found.partitions)} partitions", why="one is needed", do="name its folder"

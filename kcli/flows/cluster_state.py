@@ -13,7 +13,6 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import KcliError, UnsupportedError
-from kcli.core.producer.partitioner import java_hash
 from kcli.core.types import Node
 
 if TYPE_CHECKING:
@@ -182,8 +181,3 @@ def caps_requirement(admin: Admin) -> bool:
     return requires_capped(
         found for found in admin.describe_features().values() if not isinstance(found, KcliError)
     )
-
-
-def coordinator_partition(name: str, partitions: int) -> int:
-    """The partition of ``__consumer_offsets`` or ``__transaction_state`` whose leader coordinates this group or id."""
-    return java_hash(name.encode()) % partitions

@@ -25,7 +25,7 @@ METAVARS = {
     "APP": "an application of Kafka Streams", "AREA": "a subject of --debug",
     "B": "a name after", "BEFORE": "an earlier result", "CHROOT": "a path in ZooKeeper", "CODEC": "a compression",
     "COMMAND": "a program", "CONDITION": "a limit for figures",
-    "CONTEXT": "of a schema registry", "DELIM": "a delimiter", "DIR": "a folder",
+    "CONTEXT": "of a schema registry", "DELIM": "a delimiter", "DIR": "a folder", "PATH": "a folder or a file",
     "DUR": "a duration", "EXPR": "an expression over records", "FIELD": "a part of a record", "FILE": "a path",
     "FORMAT": "a template of output", "GLOB": "a shell pattern", "GROUP": "a group", "HOST": "a host", "ID": "an id",
     "KEY": "a key of a record or a configuration", "KIND": "an output format, a kind of document",

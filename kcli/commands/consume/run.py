@@ -10,6 +10,7 @@ from kcli.commands.consume.options import (
     ConsumeOptions,
     consumer_options,
     group_of,
+    of_log_dirs,
     reset_policy,
     terminal_format,
 )
@@ -69,6 +70,7 @@ def run(inv: Invocation, **given: Any) -> int:
 
         return run_shared(inv, asked)
     topics = Topics(asked.topics)
+    asked = of_log_dirs(inv, asked)
     asked = replace(asked, group=group_of(inv, asked), terminal_format=terminal_format(inv, asked))
     policy = reset_policy(inv, asked)
     spec = wanted_range(asked, policy)
@@ -87,7 +89,7 @@ def run(inv: Invocation, **given: Any) -> int:
     serdes = decoding.serdes if decoding is not None else nullcontext()
     joins = 0 if asked.keeps_single_records else RUN_BYTES
     with serdes, Consumer(client, hooks=inv.hooks, joins=joins) as consumer:
-        with inv.first_contact(client.bootstrap_servers):
+        with inv.first_contact(client.servers):
             consumer.connect(inv.timeout)
         consumers.append(consumer)
         reading = _ConsumeRun(inv, consumer, topics, spec, chosen, asked, decoding, commit=commit)

@@ -36,6 +36,7 @@ from kcli.core.protocol.api import Request
 from kcli.core.types import Node
 
 if TYPE_CHECKING:
+    import socket
     import ssl
 
     from kcli.core.cluster import authentication  # noqa: F401 - imported on use
@@ -48,6 +49,8 @@ controller that has stopped keeps it waiting, the broker's own figures come thro
 """
 
 Key = tuple[int, str]
+Connected = tuple["socket.socket", Callable[[], KcliError | None]]
+"""A connection to a node that is in this process, and what says why it was ended."""
 _LEGAL = host_check("", ())
 
 
@@ -90,12 +93,14 @@ class Brokers:
         *,
         resolve: Callable[[str, int], list[Address]] = lookup,
         check_host: HostCheck = _LEGAL,
+        connect: Callable[[int], Connected] | None = None,
     ) -> None:
         self._loop = loop
         self._options = options
         self._hooks = hooks
         self._resolve = resolve
         self._check_host = check_host
+        self._connected = connect
         self.on_channel: Callable[[Channel], None] | None = (
             None  # an observer of connections that are being made
         )
@@ -308,7 +313,9 @@ class Brokers:
         if self.on_channel is not None:
             self.on_channel(channel)
         self._loop.add(channel)
-        if is_literal(node.host):
+        if self._connected is not None:
+            channel.adopt(*self._connected(node.id))
+        elif is_literal(node.host):
             channel.open(self._resolve(node.host, node.port))
         else:
             self._lookup_and_open(node, channel)

@@ -107,8 +107,8 @@ def epoch_runs(found: Sequence[Facts]) -> list[tuple[int, int, int]]:
             if epoch >= 0 and (not starts or starts[-1][0] < epoch):
                 starts.append((epoch, first))
     end = max((one.next_offset for one in found), default=0)
-    stops = [first for _, first in starts[1:]] + [end]
-    return [(epoch, first, stop - 1) for (epoch, first), stop in zip(starts, stops, strict=True)]
+    stops = [*(first for _, first in starts[1:]), end]
+    return [(epoch, first, stop - 1) for (epoch, first), stop in zip(starts, stops, strict=False)]
 
 
 def transaction_index(

@@ -11,6 +11,7 @@ from kcli.core.kernels.shapes import (
     Columns,
     DigestPiece,
     LogState,
+    Headers,
     MarkedRecords,
     NumberColumn,
     RecordColumns,
@@ -186,6 +187,9 @@ def render_records(
 ) -> tuple[bytes, int, int]: ...
 def join_run(data: Buffer, /) -> tuple[bytes, int, int, int]: ...
 def json_texts(column: Array, path: Sequence[bytes | int], /) -> Array: ...
+def scan_batches(
+    data: Buffer, start: int, limit: int, after: int, until: int, since: int, verify: bool, /
+) -> Headers: ...
 def walk_batches(
     data: Buffer, start: int, limit: int, transactional: bool, verify: bool, /
 ) -> tuple[int, int, int, int]: ...

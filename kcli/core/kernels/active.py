@@ -69,4 +69,5 @@ murmur2 = _chosen.murmur2
 partition_keys = _chosen.partition_keys
 read_rows = _chosen.read_rows
 render_records = _chosen.render_records
+scan_batches = _chosen.scan_batches
 walk_batches = _chosen.walk_batches

@@ -42,6 +42,7 @@
     KERNEL(partition_keys, 2, 2) \
     KERNEL(read_rows, 4, 4) \
     KERNEL(render_records, 9, 9) \
+    KERNEL(scan_batches, 7, 7) \
     KERNEL(walk_batches, 5, 5)
 
 /* Not kernels, but what hands on their columns: with an underscore in front, for kcli/core/arrow alone. */

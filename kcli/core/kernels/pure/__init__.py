@@ -28,6 +28,7 @@ from kcli.core.kernels.pure.partition import murmur2, partition_keys
 from kcli.core.kernels.pure.render import render_records
 from kcli.core.kernels.pure.rows import read_rows
 from kcli.core.kernels.pure.run import decode_run, join_run, walk_batches
+from kcli.core.kernels.pure.scan import scan_batches
 from kcli.core.kernels.pure.text import encode_slices, encode_text, group_slices, index_text
 
 __all__ = [
@@ -63,5 +64,6 @@ __all__ = [
     "partition_keys",
     "read_rows",
     "render_records",
+    "scan_batches",
     "walk_batches",
 ]

@@ -35,31 +35,69 @@ class Difference(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Two folders, the offsets that both have, and the first difference in them; ``ahead`` is how much one has beyond."""
+    """Two folders, the offsets that both have, and the first difference in them; ``ahead`` is how much one has beyond.
+
+    ``compared`` are batches, or records of a compacted topic.
+    """
 
     one: PartitionFolder
     other: PartitionFolder
     start: int
     stop: int
-    batches: int
+    compared: int
     difference: Difference | None
     ahead: int
 
 
-def compare(one: PartitionFolder, other: PartitionFolder) -> Comparison:
-    """Compares what both have; raises for damage."""
+def compare(one: PartitionFolder, other: PartitionFolder, *, compacted: bool) -> Comparison:
+    """Compares what both have; raises for damage. ``compacted``: a record that only one has is no difference."""
     with PartitionLog(one) as first, PartitionLog(other) as second:
         start = max(first.start_offset, second.start_offset)
         stop = min(first.end_offset, second.end_offset)
         ahead = max(first.end_offset, second.end_offset) - stop
         compared, difference = 0, None
-        if start < stop:
+        if start < stop and compacted:
+            for found in _same_offsets(_records(first, start, stop), _records(second, start, stop)):
+                compared += 1
+                if found is not None:
+                    difference = found
+                    break
+        elif start < stop:
             for mine, theirs in zip_longest(_places(first, start, stop), _places(second, start, stop)):
                 difference = _difference(mine, theirs, stop)
                 if difference is not None:
                     break
                 compared += 1
     return Comparison(one, other, start, stop, compared, difference, ahead)
+
+
+class _Found(NamedTuple):
+    offset: int
+    place: Place
+    record: tuple[object, ...]
+
+
+def _records(log: PartitionLog, start: int, stop: int) -> Iterator[_Found]:
+    for place in _places(log, start, stop):
+        for record in place.batch.records():
+            if start <= record.offset < stop:
+                content = (record.timestamp, record.key, record.value, record.headers, place.batch.is_control)
+                yield _Found(record.offset, place, content)
+        place.batch.forget_payload()
+
+
+def _same_offsets(mine: Iterator[_Found], theirs: Iterator[_Found]) -> Iterator[Difference | None]:
+    """For each offset that both have, None or what differs."""
+    one, other = next(mine, None), next(theirs, None)
+    while one is not None and other is not None:
+        if one.offset < other.offset:
+            one = next(mine, None)
+        elif other.offset < one.offset:
+            other = next(theirs, None)
+        else:
+            same = one.record == other.record
+            yield None if same else Difference(one.offset, "the records differ", one.place, other.place)
+            one, other = next(mine, None), next(theirs, None)
 
 
 def _places(log: PartitionLog, start: int, stop: int) -> Iterator[Place]:

@@ -1,5 +1,6 @@
 """What ``segments dump`` shows: batches, records, entries of indexes and snapshots, as rows. Damage is passed by."""
 
+import os
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -22,7 +23,8 @@ from kcli.serde.internal.metadata_serde import MetadataSerde
 from kcli.serde.internal.serde import InternalTopicSerde
 from kcli.serde.serde import Serde, SerdeContext
 
-_FILE = Column("file", values="string", meaning="The file.")
+_FILE = Column("file", values="string", meaning="Name of the file.")
+_PATH = Column("path", wide=True, values="string", meaning="The file with its folder.")
 _POSITION = Column("position", "number", values="count", meaning="Where it begins in the file, in bytes.")
 _TIMES = ("NoTimestampType", "CreateTime", "LogAppendTime")
 _TIMESTAMP_TYPE = Column(
@@ -48,6 +50,7 @@ BATCHES = (
     Column("magic", "id", wide=True, values="count", meaning="Version of its format."),
     Column("crc", "id", wide=True, values="count", meaning="The checksum in its header."),
     Column("valid", values="boolean", meaning="Whether the checksum is that of its bytes."),
+    _PATH,
 )  # fmt: skip
 RECORDS = (
     _FILE,
@@ -61,6 +64,7 @@ RECORDS = (
     Column("value_encoding", wide=True, values="string?", meaning=_ENCODING),
     Column("headers", wide=True, values="any", meaning="Its headers: pairs of name and value."),
     Column("control", wide=True, values="boolean", meaning="Whether it is of a control batch."),
+    _PATH,
 )
 ENTRIES = (
     _FILE,
@@ -74,6 +78,7 @@ ENTRIES = (
     Column("producer_epoch", "id", wide=True, values="integer?", meaning="Epoch of the producer, of .snapshot; otherwise null."),
     Column("last_sequence", "id", wide=True, values="integer?", meaning="Its last sequence number, of .snapshot; otherwise null."),
     Column("coordinator_epoch", "id", wide=True, values="integer?", meaning="Epoch of its coordinator, of .snapshot; otherwise null."),
+    _PATH,
 )  # fmt: skip
 
 _SERDES: dict[str, Callable[[], Serde]] = {
@@ -137,7 +142,8 @@ def batch_row(file: Dumped, one: Batch) -> dict[str, Any]:
     """A batch as a row."""
     batch = one.batch
     return {
-        "file": file.path,
+        "file": os.path.basename(file.path),
+        "path": file.path,
         "position": one.position,
         "base_offset": batch.base_offset,
         "last_offset": batch.last_offset,
@@ -203,7 +209,8 @@ def record_row(file: Dumped, one: Batch, record: Record, text: RecordText) -> di
     key = _plain(record.key) if plain else text.key(record)
     value = _plain(record.value) if plain else text.value(record)
     return {
-        "file": file.path,
+        "file": os.path.basename(file.path),
+        "path": file.path,
         "batch_position": one.position,
         "offset": record.offset,
         "timestamp": record.timestamp if record.timestamp >= 0 else None,
@@ -243,7 +250,7 @@ def entries_of(file: Dumped, damaged: Damaged) -> Iterator[tuple[int, Entry]]:
 def entry_row(file: Dumped, position: int, entry: Entry) -> dict[str, Any]:
     """An entry as a row; what its file does not have is null."""
     row: dict[str, Any] = {column.key: None for column in ENTRIES}
-    row.update(file=file.path, position=position)
+    row.update(file=os.path.basename(file.path), path=file.path, position=position)
     if isinstance(entry, IndexEntry):
         row.update(offset=entry.offset, log_position=entry.position)
     elif isinstance(entry, TimeEntry):

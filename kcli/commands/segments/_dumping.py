@@ -186,7 +186,10 @@ class _Dump:
             self._check(file, one)
             if self._options.records:
                 for record in self._records(file, one):
-                    key, value = _lines(record.key, text.key(record)), _lines(record.value, text.value(record))
+                    key, value = (
+                        _lines(record.key, text.key(record)),
+                        _lines(record.value, text.value(record)),
+                    )
                     put(kafka_lines.record_line(one.batch, record, key, value))
 
 

@@ -113,7 +113,9 @@ def _difference(mine: Place | None, theirs: Place | None, stop: int) -> Differen
         assert there is not None
         if there.batch.base_offset >= stop:
             return None
-        return Difference(there.batch.base_offset, "one replica has a batch that the other has not", mine, theirs)
+        return Difference(
+            there.batch.base_offset, "one replica has a batch that the other has not", mine, theirs
+        )
     one, other = mine.batch, theirs.batch
     if one.raw == other.raw:
         return None

@@ -17,8 +17,14 @@ _PRODUCER = (
     Column("last_sequence", values="integer", meaning="Sequence number of its last record."),
     Column("last_offset", values="integer", meaning="Offset of its last record; -1 without one."),
     Column("timestamp", values="integer", meaning="Time of its last batch, in ms since the epoch."),
-    Column("coordinator_epoch", values="integer", meaning="Epoch of its coordinator; -1 without transactions."),
-    Column("open_since_offset", values="count?", meaning="First offset of its open transaction; null without one."),
+    Column(
+        "coordinator_epoch", values="integer", meaning="Epoch of its coordinator; -1 without transactions."
+    ),
+    Column(
+        "open_since_offset",
+        values="count?",
+        meaning="First offset of its open transaction; null without one.",
+    ),
 )
 DESCRIBED = (
     Column("topic"),
@@ -157,7 +163,12 @@ def lines_of(item: dict[str, Any]) -> list[dict[str, Any]]:
         if key in ("topic", "partition") or value in (None, [], {}):
             continue
         lines.append(
-            {"topic": item["topic"], "partition": item["partition"], "property": key, "value": _text(key, value)}
+            {
+                "topic": item["topic"],
+                "partition": item["partition"],
+                "property": key,
+                "value": _text(key, value),
+            }
         )
     return lines
 
@@ -172,9 +183,15 @@ def _text(key: str, value: Any) -> str:
     if key == "batch_sizes":
         return ", ".join(f"{count:,} up to {int(size) + 1:,} bytes" for size, count in value.items())
     if isinstance(value, dict):
-        return ", ".join(f"{name} {amount:,}" if isinstance(amount, int) else f"{name}: {amount}" for name, amount in value.items())
+        return ", ".join(
+            f"{name} {amount:,}" if isinstance(amount, int) else f"{name}: {amount}"
+            for name, amount in value.items()
+        )
     if isinstance(value, list):
-        shown = [", ".join(f"{name} {inner}" for name, inner in one.items() if inner is not None) for one in value[:_SHOWN]]
+        shown = [
+            ", ".join(f"{name} {inner}" for name, inner in one.items() if inner is not None)
+            for one in value[:_SHOWN]
+        ]
         more = [f"and {len(value) - _SHOWN} more"] if len(value) > _SHOWN else []
         return "; ".join([*shown, *more])
     return f"{value:,}" if isinstance(value, int) and key != "node" else str(value)

@@ -30,7 +30,9 @@ _TIMES = ("NoTimestampType", "CreateTime", "LogAppendTime")
 _TIMESTAMP_TYPE = Column(
     "timestamp_type", wide=True, values=_TIMES, meaning="What its timestamps are; the oldest format has none."
 )
-_ENCODING = "How that is written: null is text, base64 bytes that are no UTF-8, otherwise the name of the serde."
+_ENCODING = (
+    "How that is written: null is text, base64 bytes that are no UTF-8, otherwise the name of the serde."
+)
 BATCHES = (
     _FILE,
     _POSITION,
@@ -54,7 +56,9 @@ BATCHES = (
 )  # fmt: skip
 RECORDS = (
     _FILE,
-    Column("batch_position", "number", wide=True, values="count", meaning="Where its batch begins in the file."),
+    Column(
+        "batch_position", "number", wide=True, values="count", meaning="Where its batch begins in the file."
+    ),
     Column("offset", "number", values="count", meaning="Its offset."),
     Column("timestamp", "time", meaning="Its timestamp; null without one."),
     _TIMESTAMP_TYPE,
@@ -230,9 +234,13 @@ def entries_of(file: Dumped, damaged: Damaged) -> Iterator[tuple[int, Entry]]:
     if data is None:
         raise UnreadableFileError(file.path, why="there is no such file")
     if file.suffix == ".index":
-        yield from ((8 * number, entry) for number, entry in enumerate(OffsetIndex(data, file.base_offset, file.path)))
+        yield from (
+            (8 * number, entry) for number, entry in enumerate(OffsetIndex(data, file.base_offset, file.path))
+        )
     elif file.suffix == ".timeindex":
-        yield from ((12 * number, entry) for number, entry in enumerate(TimeIndex(data, file.base_offset, file.path)))
+        yield from (
+            (12 * number, entry) for number, entry in enumerate(TimeIndex(data, file.base_offset, file.path))
+        )
     elif file.suffix == ".txnindex":
         entries, error = read_aborted_index(data, file.path)
         yield from ((34 * number, entry) for number, entry in enumerate(entries))

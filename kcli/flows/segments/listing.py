@@ -122,7 +122,9 @@ def list_partition(folder: PartitionFolder) -> Listed:
             "first_offset": log.start_offset,
             "end_offset": log.end_offset,
             "first_time": next((one["first_time"] for one in rows if one["first_time"] is not None), None),
-            "last_time": max((one["last_time"] for one in rows if one["last_time"] is not None), default=None),
+            "last_time": max(
+                (one["last_time"] for one in rows if one["last_time"] is not None), default=None
+            ),
             "topic_id": id_text(folder.topic_id),
             "path": folder.path,
         }
@@ -166,7 +168,11 @@ def by_topic(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             "replicas": len(some),
             "segments": sum(row["segments"] for row in some),
             "size_bytes": sum(row["size_bytes"] for row in some),
-            "first_time": min((row["first_time"] for row in some if row["first_time"] is not None), default=None),
-            "last_time": max((row["last_time"] for row in some if row["last_time"] is not None), default=None),
+            "first_time": min(
+                (row["first_time"] for row in some if row["first_time"] is not None), default=None
+            ),
+            "last_time": max(
+                (row["last_time"] for row in some if row["last_time"] is not None), default=None
+            ),
             "topic_id": next((row["topic_id"] for row in some if row["topic_id"]), None),
         }

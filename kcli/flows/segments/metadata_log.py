@@ -37,7 +37,11 @@ def read_image(partitions: Sequence[PartitionFolder]) -> tuple[MetadataImage | N
 
 def _beside(partitions: Sequence[PartitionFolder]) -> list[PartitionFolder]:
     above = {os.path.dirname(os.path.abspath(folder.path)) for folder in partitions}
-    paths = [path for path in (os.path.join(folder, f"{TOPIC}-0") for folder in sorted(above)) if os.path.isdir(path)]
+    paths = [
+        path
+        for path in (os.path.join(folder, f"{TOPIC}-0") for folder in sorted(above))
+        if os.path.isdir(path)
+    ]
     return [folder for folder in find(paths).partitions if not folder.files]
 
 

@@ -39,7 +39,9 @@ def between_segments(found: Sequence[Facts], *, contiguous: bool) -> list[Findin
         elif contiguous and after.base_offset > before.next_offset:
             why = f"{before.path} ends before offset {before.next_offset}, the next segment begins at {after.base_offset}"
             meaning = lost(before.next_offset, after.base_offset)
-            findings.append(Finding(DAMAGE, "missing segment", after.path, 0, before.next_offset, why, meaning))
+            findings.append(
+                Finding(DAMAGE, "missing segment", after.path, 0, before.next_offset, why, meaning)
+            )
     for one in found:
         if contiguous and one.batches and one.first_offset > one.base_offset:
             why = f"its first batch begins at offset {one.first_offset}, its name says {one.base_offset}"
@@ -53,7 +55,9 @@ def lost(first: int, stop: int) -> str:
     return f"{counted(stop - first, 'record')} lost, at offsets {first} to {stop - 1}"
 
 
-def beyond_the_end(path: str, end: int, start: int, *, high_watermark: int, recovery_point: int) -> list[Finding]:
+def beyond_the_end(
+    path: str, end: int, start: int, *, high_watermark: int, recovery_point: int
+) -> list[Finding]:
     """Whether the checkpoints name offsets that the log does not have any more. −1: there is no checkpoint."""
     named = max(high_watermark, recovery_point)
     if named <= end:
@@ -69,7 +73,9 @@ def before_the_start(path: str, base: int, *, log_start: int, epochs: Sequence[E
         why = f"by its checkpoint, the log starts at offset {log_start}; its first segment begins at {base}"
         return [Finding(DAMAGE, "missing segment", path, None, log_start, why, lost(log_start, base))]
     if log_start < 0 and epochs and epochs[0].start_offset < base:
-        why = f"leader-epoch-checkpoint begins at offset {epochs[0].start_offset}, the first segment at {base}"
+        why = (
+            f"leader-epoch-checkpoint begins at offset {epochs[0].start_offset}, the first segment at {base}"
+        )
         meaning = "what is before it was deleted by retention, is in tiered storage, or is lost"
         return [Finding(NOTE, "missing segment", path, None, epochs[0].start_offset, why, meaning)]
     return []

@@ -11,19 +11,31 @@ from kcli.output.tables import Column
 
 WHOLE, DAMAGED, NOT_READ = "whole", "damaged", "not read"
 EQUAL, DIFFERS = "equal", "differs"
-_NODE = Column("node", "id", values="integer?", meaning="Id of the broker by meta.properties; null where that is not known.")
+_NODE = Column(
+    "node",
+    "id",
+    values="integer?",
+    meaning="Id of the broker by meta.properties; null where that is not known.",
+)
 _FINDING = (
     Column("severity", values=(DAMAGE, NOTE), meaning="damage counts for exit code 5, a note does not."),
     Column("rule", values=tuple(RULES), meaning="Which rule is broken."),
     Column("file", values="string", meaning="The file or folder."),
-    Column("position", values="count?", meaning="The byte at which it is; null where it is about the whole file."),
+    Column(
+        "position", values="count?", meaning="The byte at which it is; null where it is about the whole file."
+    ),
     Column("offset", values="integer?", meaning="The offset that should be, or is, there; null without one."),
     Column("why", values="string", meaning="What was seen."),
     Column("affects", values="string", meaning="What that means."),
     Column("also", values="count", meaning="Further places of this file at which the same rule is broken."),
 )
 HEAD = (
-    Column("findings", values="objects", inner=_FINDING, meaning="Findings about log directories, and folders of partitions."),
+    Column(
+        "findings",
+        values="objects",
+        inner=_FINDING,
+        meaning="Findings about log directories, and folders of partitions.",
+    ),
 )
 VERIFIED = (
     Column("topic"),

@@ -170,7 +170,9 @@ def read_segment(
         for name, content in ((index_path, data), (time_path, data_of_times)):
             if content is None and not any(one.where == name for one in read.missing):
                 rule = "offset index" if name == index_path else "time index"
-                read.findings.append(Finding(DAMAGE, rule, name, None, None, "there is no such file", _REBUILT))
+                read.findings.append(
+                    Finding(DAMAGE, rule, name, None, None, "there is no such file", _REBUILT)
+                )
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
@@ -235,7 +237,11 @@ def judge(verdict: Verdict, reads: Sequence[Read]) -> None:
             if stored is not False:
                 verdict.findings += rules.leader_epochs(path, stored, facts, contiguous=contiguous)
             verdict.findings += rules.beyond_the_end(
-                folder.path, end, base, high_watermark=folder.high_watermark, recovery_point=folder.recovery_point
+                folder.path,
+                end,
+                base,
+                high_watermark=folder.high_watermark,
+                recovery_point=folder.recovery_point,
             )
             verdict.findings += rules.before_the_start(
                 folder.path, base, log_start=folder.log_start, epochs=stored or ()
@@ -308,7 +314,9 @@ def _of_transactions(verdict: Verdict, files: Sequence[SegmentFile], *, contiguo
         entries, error = read_aborted_index(data or b"", path)
         if error is not None:
             meaning = "a broker that starts here builds it anew"
-            findings.append(Finding(DAMAGE, "transaction index", path, error.position, None, error.why, meaning))
+            findings.append(
+                Finding(DAMAGE, "transaction index", path, error.position, None, error.why, meaning)
+            )
         markers = set(facts.aborts)
         named = {Marker(one.last_offset, one.producer_id) for one in entries}
         had_records: list[Marker] = []

@@ -121,8 +121,13 @@ def _summary(inv: Invocation, verdicts: list[Verdict]) -> None:
     damaged = sum(1 for one in verdicts if one.count(DAMAGE))
     records = sum(facts.records for one in verdicts for facts in one.facts)
     batches = sum(facts.batches for one in verdicts for facts in one.facts)
-    what = f"{counted(len(verdicts), 'partition')}, {counted(segments, 'segment')}, {counted(batches, 'batch', 'batches')}, {counted(records, 'record')}"
-    inv.talk.note(f"{what}: {f'{damaged} damaged' if damaged else 'no damage'}")
+    what = (
+        counted(len(verdicts), "partition"),
+        counted(segments, "segment"),
+        counted(batches, "batch", "batches"),
+        counted(records, "record"),
+    )
+    inv.talk.note(f"{', '.join(what)}: {f'{damaged} damaged' if damaged else 'no damage'}")
 
 
 def compare_segments(inv: Invocation, paths: tuple[str, ...], other: str, topics: tuple[str, ...]) -> int:
@@ -171,9 +176,8 @@ def _report_difference(inv: Invocation, found: Comparison) -> None:
     where = f"{found.one.tp} at offset {difference.offset}: {_place(difference.one)} and {_place(difference.other)}"
     watermark = max(found.one.high_watermark, found.other.high_watermark)
     if 0 <= watermark <= difference.offset:
-        inv.talk.note(
-            f"{where}: {difference.why}; it is above the high watermark {watermark}, so it was not acknowledged by all"
-        )
+        above = f"it is above the high watermark {watermark}, so it was not acknowledged by all"
+        inv.talk.note(f"{where}: {difference.why}; {above}")
         return
     inv.failed(
         DamageError(

@@ -46,7 +46,7 @@ BATCHES = (
     Column("leader_epoch", "id", values="integer", meaning="Epoch of the leader that wrote it; -1 in old formats."),
     Column("producer_id", "id", values="integer", meaning="Id of its producer; -1 without idempotence."),
     Column("producer_epoch", "id", wide=True, values="integer", meaning="Epoch of its producer; -1 without one."),
-    Column("base_sequence", "id", wide=True, values="integer", meaning="Sequence number of its first record; -1 without one."),
+    Column("base_sequence", "id", wide=True, values="integer", meaning="Sequence number of its first record, or -1."),
     Column("transactional", wide=True, values="boolean", meaning="Whether it belongs to a transaction."),
     Column("control", wide=True, values="boolean", meaning="Whether it is a control batch: the end of a transaction."),
     Column("magic", "id", wide=True, values="count", meaning="Version of its format."),
@@ -78,10 +78,10 @@ ENTRIES = (
     Column("timestamp", "time", meaning="The timestamp, of .timeindex and of producers; otherwise null."),
     Column("producer_id", "id", values="integer?", meaning="The producer, of .txnindex and .snapshot; otherwise null."),
     Column("first_offset", "number", values="integer?", meaning="First offset of the transaction; null without one."),
-    Column("last_stable_offset", "number", wide=True, values="integer?", meaning="Last stable offset, of .txnindex; otherwise null."),
-    Column("producer_epoch", "id", wide=True, values="integer?", meaning="Epoch of the producer, of .snapshot; otherwise null."),
-    Column("last_sequence", "id", wide=True, values="integer?", meaning="Its last sequence number, of .snapshot; otherwise null."),
-    Column("coordinator_epoch", "id", wide=True, values="integer?", meaning="Epoch of its coordinator, of .snapshot; otherwise null."),
+    Column("last_stable_offset", "number", wide=True, values="integer?", meaning="Last stable offset, of .txnindex."),
+    Column("producer_epoch", "id", wide=True, values="integer?", meaning="Epoch of the producer, of .snapshot."),
+    Column("last_sequence", "id", wide=True, values="integer?", meaning="Its last sequence number, of .snapshot."),
+    Column("coordinator_epoch", "id", wide=True, values="integer?", meaning="Epoch of its coordinator, of .snapshot."),
     _PATH,
 )  # fmt: skip
 

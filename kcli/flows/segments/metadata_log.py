@@ -53,7 +53,7 @@ def _replayed(folder: PartitionFolder) -> MetadataImage:
         with Segment.open(os.path.join(folder.path, snapshots[-1]), base_offset=0) as snapshot:
             image.replay(placed.batch for placed in snapshot.batches(verify=True))
         start = int(snapshots[-1][:20])
-    if choose_files(folder.path):
+    if choose_files(folder.path).files:
         with PartitionLog(folder) as log:
             image.replay(placed.batch for _, placed in log.batches(start, INT64_MAX, verify=True))
     return image

@@ -202,7 +202,7 @@ class Walk:
         if self._misplaced:
             base, last = self._state.then, self._state.then + batch.last_offset_delta
         state = self._state
-        self._judge_entries(at, base, last)
+        self._judge_entries(at, base)
         state = self._state
         highest = max(state.max_timestamp, batch.max_timestamp) if batch.count else state.max_timestamp
         self._judge_times(base, last, batch.max_timestamp, highest)
@@ -289,7 +289,7 @@ class Walk:
         except CorruptRecordsError as error:
             self._damage("header", batch.base_offset, str(error), "the end of a transaction cannot be read")
 
-    def _judge_entries(self, at: int, base: int, last: int) -> None:
+    def _judge_entries(self, at: int, base: int) -> None:
         """The entries of the offset index up to this batch."""
         path = self.segment.index_path
         count = len(self._entries) // _ENTRY.size
@@ -435,7 +435,7 @@ class Walk:
         while at < self._size:
             piece = os.pread(self._descriptor, PIECE + HEADER_SIZE, at)
             found = piece.find(needle, _MAGIC_AT)
-            while 0 <= found and found - _MAGIC_AT < PIECE:
+            while found >= 0 and found - _MAGIC_AT < PIECE:
                 begin = found - _MAGIC_AT
                 if len(piece) - begin >= HEADER_SIZE:
                     base, length = _FRAME.unpack_from(piece, begin)

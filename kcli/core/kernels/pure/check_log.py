@@ -71,9 +71,7 @@ def check_log(
         if position > at:
             if at - indexed_at > interval:
                 break
-        elif position < at or base + offset < first:
-            break
-        elif entry and base + _ENTRY.unpack_from(entries, (entry - 1) * _ENTRY.size)[0] >= first:
+        elif position < at or base + offset < first or (entry and base + _ENTRY.unpack_from(entries, (entry - 1) * _ENTRY.size)[0] >= first):
             break
         else:
             here, now = entry + 1, at

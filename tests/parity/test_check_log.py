@@ -49,7 +49,9 @@ def both(twins: Twins, *args: object) -> tuple[int, ...]:
 def test_a_log_that_agrees_is_taken_whole(kernels: ModuleType) -> None:
     data, index, times = log_of([batch(3 * number + 40, [b"a", None, b"c"]) for number in range(10)])
     found = LogState(*kernels.check_log(data, 0, START, index, times, 40, True, 100))
-    assert found == LogState(len(data), 70, 0, 10, 30, 0, 9, len(data) - len(data) // 10, 9, found.max_timestamp)
+    assert found == LogState(
+        len(data), 70, 0, 10, 30, 0, 9, len(data) - len(data) // 10, 9, found.max_timestamp
+    )
     half = len(data) // 2 + 7
     some = LogState(*kernels.check_log(data[:half], 0, START, index, times, 40, True, 100))
     rest = kernels.check_log(data[some.at :], some.at, some, index, times, 40, True, 100)
@@ -114,7 +116,15 @@ def test_mutated_logs_and_indexes(twins: Twins) -> None:
         size = seeded.choice((len(data), seeded.randrange(len(data) + 1)))
         contiguous = seeded.choice((True, False))
         found = both(
-            twins, bytes(data[:size]), 0, START, bytes(index), bytes(times), 0, contiguous, seeded.choice((50, 1 << 20))
+            twins,
+            bytes(data[:size]),
+            0,
+            START,
+            bytes(index),
+            bytes(times),
+            0,
+            contiguous,
+            seeded.choice((50, 1 << 20)),
         )
         taken += found[3]
     assert taken > TRIALS

@@ -25,7 +25,7 @@ from kcli.core.logdir.leader_epochs import EpochStart
 from kcli.core.logdir.offset_index import OffsetIndex
 from kcli.core.logdir.segment_files import SegmentFile, choose_files
 from kcli.core.logdir.time_index import TimeIndex
-from kcli.core.logdir.transactions import Ended, Transactions
+from kcli.core.logdir.transactions import Ended, Transactions, markers_in
 from kcli.core.records.isolation import is_abort_marker
 from kcli.core.records.segment import Placed, Segment, Tail
 from kcli.core.records.view import BatchView
@@ -148,7 +148,7 @@ class PartitionLog:
         at = self._start_before(segment, number, offset)
         while True:
             try:
-                for found in segment.scan(at, until=offset):
+                for found in segment.scan(at, until=offset, after=segment.base_offset):
                     at = found.end
             except DamagedFileError as damage:
                 if not 0 <= damage.next_offset <= offset:
@@ -204,10 +204,11 @@ class PartitionLog:
         segment = self.segment(number)
         if not self.end_offset or number == len(self.files) - 1:
             self.end_offset = max(self.end_offset, self.files[number].base_offset)
-        at, then, epoch = self._start_before(segment, number, INT64_MAX), -1, -1
+        begins = segment.base_offset
+        at, then, epoch = self._start_before(segment, number, INT64_MAX), begins, -1
         while True:
             try:
-                for found in segment.scan(at, after=then):
+                for found in segment.scan(at, after=then, verify=True):
                     at, then, epoch = found.end, found.next_offset, found.epoch
                 tail = segment.tail(at, then)
                 break
@@ -219,7 +220,7 @@ class PartitionLog:
                 at = follows.position
         if number == len(self.files) - 1:
             self.tail = tail
-        if then < 0:
+        if then == begins:
             return False
         self.end_offset, self.last_epoch = max(then, self.end_offset), epoch
         return True
@@ -228,35 +229,40 @@ class PartitionLog:
 
     def batches(self, start: int, stop: int, *, verify: bool = False) -> Iterator[tuple[Segment, Placed]]:
         """The batches with offsets from ``start`` up to, not including, ``stop``, lazily; also control batches."""
-        place = self.locate(start)
+        stop = min(stop, self.end_offset)
+        place = self.locate(start) if start < stop else None
         if place is None:
             return
         for number in range(place.segment, len(self.files)):
             if self.files[number].base_offset >= stop:
                 return
             segment = self.segment(number)
-            at = place.position if number == place.segment else 0
-            then = -1
-            for placed in segment.batches(at, verify=verify):
+            at, then = place.position if number == place.segment else 0, segment.base_offset
+            for placed in segment.batches(at, verify=verify, after=then):
                 if placed.batch.base_offset >= stop:
                     return
                 yield segment, placed
                 at, then = placed.position + placed.batch.size, placed.batch.next_offset
+                if then >= stop:
+                    return
             self._whole(segment, number, at, then)
 
     def scan(self, start: int, stop: int, *, verify: bool = False) -> Iterator[tuple[Segment, Scanned]]:
         """What the headers of these batches say, in stretches (``Segment.scan``); the last may reach beyond ``stop``."""
-        place = self.locate(start)
+        stop = min(stop, self.end_offset)
+        place = self.locate(start) if start < stop else None
         if place is None:
             return
         for number in range(place.segment, len(self.files)):
             if self.files[number].base_offset >= stop:
                 return
             segment = self.segment(number)
-            at, then = (place.position if number == place.segment else 0), -1
-            for found in segment.scan(at, verify=verify, until=stop):
+            at, then = place.position if number == place.segment else 0, segment.base_offset
+            for found in segment.scan(at, verify=verify, until=stop, after=then):
                 yield segment, found
                 at, then = found.end, found.next_offset
+                if then >= stop:
+                    return
             last = segment.batch_at(at, verify=False)
             if last is not None and last.last_offset >= stop:
                 if last.base_offset < stop:
@@ -332,8 +338,7 @@ class PartitionLog:
             at += batch.size
 
     def _record_since(self, batch: BatchView, timestamp: int) -> TimedOffset | None:
-        if batch.is_control or batch.next_offset <= self.start_offset:
-            return None
+        """As a broker finds it, also the record of a control batch."""
         columns = batch.columns()
         appended = batch.timestamp_type == 1
         for delta, time in zip(columns.offset_deltas, columns.timestamp_deltas, strict=True):
@@ -347,7 +352,9 @@ class PartitionLog:
     def epochs(self) -> tuple[EpochStart, ...]:
         """The leader epochs: of the checkpoint, if it agrees with the log, else of the batches."""
         stored = self.stored_epochs()
-        if stored and stored[-1].epoch == self.last_epoch and all(map(self._is_epoch, stored)):
+        written = [entry for entry in stored if entry.start_offset < self.end_offset]
+        last = written[-1].epoch if written else -1
+        if stored and self.last_epoch in (last, -1) and all(map(self._is_epoch, stored)):
             return stored
         found: list[EpochStart] = []
         for _, some in self.scan(self.start_offset, self.end_offset):
@@ -364,12 +371,12 @@ class PartitionLog:
             return ()
 
     def _is_epoch(self, entry: EpochStart) -> bool:
-        """Does an epoch begin there? What compaction has taken away may leave a later one."""
+        """Does an epoch begin there? Compaction may have left a later one; old formats do not say."""
         if not self.start_offset < entry.start_offset < self.end_offset:
             return entry.start_offset <= self.end_offset
         place = self.locate(entry.start_offset)
         batch = None if place is None else self.segment(place.segment).batch_at(place.position, verify=False)
-        return batch is not None and batch.leader_epoch >= entry.epoch
+        return batch is not None and (batch.leader_epoch >= entry.epoch or batch.leader_epoch < 0)
 
     # --- transactions ---
 
@@ -412,7 +419,22 @@ class PartitionLog:
         segment = self.segment(number)
         if not all(self._is_aborted(segment, number, entry) for entry in entries):
             return None
+        if self._is_aborted_after(segment, number, entries[-1].last_offset):
+            return None  # the index is older than the log
         return Ended(tuple(entries), still)
+
+    def _is_aborted_after(self, segment: Segment, number: int, offset: int) -> bool:
+        """Is there an abort marker behind the one at ``offset``?"""
+        at = self._position(segment, number, offset + 1)
+        try:
+            for found in [] if at is None else segment.scan(at):
+                for position in markers_in(found.events):
+                    batch = segment.batch_at(position)
+                    if batch is not None and is_abort_marker(batch):
+                        return True
+        except CorruptRecordsError:
+            return True
+        return False
 
     def _is_aborted(self, segment: Segment, number: int, entry: Aborted) -> bool:
         """Is there such a marker, and does a transaction of that producer begin there, if it begins in this segment?"""

@@ -8,7 +8,8 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
-from kcli.core.errors import ConfigError, KcliError, NotFoundError, UnreadableFileError
+from kcli.core.addresses import cluster_place
+from kcli.core.errors import ConfigError, CorruptRecordsError, KcliError, NotFoundError, UnreadableFileError
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.logdir.folders import CURRENT, Found, PartitionFolder, find
 from kcli.core.logdir.partition_log import PartitionLog
@@ -31,18 +32,22 @@ class TopicFolders(NamedTuple):
 
 
 class Directories:
-    """``paths``: log directories, folders of partitions, or single ``.log`` files. ``hooks`` are told what is notable about
-    what is read.
+    """``paths``: log directories, folders of partitions, or single ``.log`` files. ``hooks`` are told what is notable
+    about what is read.
 
     ConfigError where the paths belong to several clusters, NotFoundError where there is nothing to be read.
     """
 
     def __init__(self, paths: Sequence[str], hooks: Hooks = NO_HOOKS) -> None:
         self.paths = tuple(paths)
+        self.name = cluster_place("", ",".join(paths))
         self.lock = threading.Lock()
         self.failures: dict[TopicPartition, KcliError] = {}
         """Why a partition could not be read, the last time that it was asked for."""
+        self.asked_node = -1
+        """The broker that the request is for which is answered; negative before the client knows one."""
         self._hooks = hooks
+        self._given = {os.path.normpath(path) for path in self.paths}
         self._made: dict[Any, Any] = {}
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._noted: set[str] = set()
@@ -67,9 +72,17 @@ class Directories:
         """Whether a broker has one of the directories open."""
         return any(found.live for found in self.found.log_dirs)
 
-    def in_sync(self, tp: TopicPartition) -> Collection[int]:  # noqa: ARG002
-        """The brokers whose replicas of a partition were in sync, as far as the directories say."""
-        return ()
+    def in_sync(self, tp: TopicPartition) -> Collection[int]:
+        """The brokers whose replicas of a partition were in sync, as far as the directories say.
+
+        A broker that stops in order is the last one out of the ISR, and then an eligible leader (KIP-966).
+        """
+        from kcli.core.offline import states  # it reads the metadata log from here
+
+        partition = states.stored_partition(self, tp)
+        if partition is None:
+            return ()
+        return partition.isr or partition.eligible_leader_replicas or partition.last_known_elr or ()
 
     def log(self, tp: TopicPartition) -> PartitionLog | None:
         """The log of a partition; None if there is none. Of several replicas the one that is chosen, which is noted."""
@@ -80,6 +93,25 @@ class Directories:
                 return None
             self._logs[tp] = self._opened(tp, folders)
         return self._logs[tp]
+
+    def failure(self, tp: TopicPartition, offset: int) -> KcliError | None:
+        """Why a partition cannot be read at an offset, with file and position; None if it can, as far as is known."""
+        known = self.failures.pop(tp, None)
+        if known is not None:
+            return known
+        try:
+            log = self.log(tp)
+            if log is not None:
+                next(log.batches(offset, offset + 1, verify=True), None)
+        except CorruptRecordsError as error:
+            return error.in_partition(tp)
+        except KcliError as error:
+            return error
+        return None
+
+    def is_inside(self, folder: PartitionFolder) -> bool:
+        """Whether a folder was found in a log directory, and not named itself."""
+        return not folder.files and folder.path not in self._given
 
     def once(self, make: Callable[["Directories"], T]) -> T:
         """``make(self)``, made at the first call: what several answers are made of, as the state of the controllers."""
@@ -92,6 +124,12 @@ class Directories:
         if text not in self._noted:
             self._noted.add(text)
             self._hooks.log(level, "conf", text)
+
+    def miss(self, error: KcliError) -> None:
+        """Tells that a part of what is read is not there, once."""
+        if str(error) not in self._noted:
+            self._noted.add(str(error))
+            self._hooks.missing(error)
 
     def close(self) -> None:
         """Closes the files; they are opened anew when they are asked for."""
@@ -119,10 +157,9 @@ class Directories:
                 self.note(f"a broker has {one.path} open: what it writes meanwhile may be missing")
 
     def _topics(self) -> dict[str, TopicFolders]:
-        given = {os.path.normpath(path) for path in self.paths}
         by_name: dict[str, list[PartitionFolder]] = {}
         for folder in self.found.partitions:
-            if folder.state == CURRENT or folder.path in given:
+            if folder.state == CURRENT or not self.is_inside(folder):
                 by_name.setdefault(folder.tp.topic, []).append(folder)
         return {name: self._topic(name, folders) for name, folders in by_name.items()}
 
@@ -152,29 +189,30 @@ class Directories:
             )
         elif -1 < chosen.high_watermark < chosen.end_offset:
             self.note(
-                f"{tp}: offsets {chosen.high_watermark} to {chosen.end_offset - 1} are above the last high watermark that "
-                "was saved: they may not have been committed"
+                f"{tp}: offsets {chosen.high_watermark} to {chosen.end_offset - 1} are above the last high watermark "
+                "that was saved: they may not have been committed"
             )
         return chosen
 
     def _chosen(self, tp: TopicPartition, logs: Sequence[PartitionLog]) -> PartitionLog:
         replicas = [
-            Replica(_node_of(log), log.last_epoch, log.end_offset, log.epochs(), log.start_offset) for log in logs
+            Replica(_node_of(log), log.last_epoch, log.end_offset, log.epochs(), log.start_offset)
+            for log in logs
         ]
         choice = choose_replica(replicas, self.in_sync(tp))
         for index, log in enumerate(logs):
-            if index != choice.index:
+            if index != choice.number:
                 log.close()
-        chosen = logs[choice.index].folder.path
+        chosen = logs[choice.number].folder.path
         self.note(f"{tp} is read from {chosen}, of {len(logs)} replicas")
         for one in choice.differences:
             how = "beyond it" if one.beyond else "instead of its records"
             self.note(
-                f"{tp}: {logs[one.index].folder.path} has offsets {one.offset} to {one.end_offset - 1} {how}, which are "
+                f"{tp}: {logs[one.number].folder.path} has offsets {one.offset} to {one.end_offset - 1} {how}, which are "
                 "not read",
                 "warning",
             )
-        return logs[choice.index]
+        return logs[choice.number]
 
 
 def _node_of(log: PartitionLog) -> int:

@@ -5,17 +5,18 @@ batch, as brokers' do.
 """
 
 import os
-import struct
 from bisect import bisect_right
-from typing import NamedTuple
+from operator import attrgetter
+from typing import NamedTuple, cast
 
 from kcli.core.error_codes import NONE, OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_ID
-from kcli.core.logdir.offset_index import ENTRY
-from kcli.core.logdir.offset_index import SUFFIX as INDEX
-from kcli.core.logdir.partition_log import PartitionLog
+from kcli.core.logdir.offset_index import IndexEntry, OffsetIndex
+from kcli.core.logdir.partition_log import PartitionLog, Place
 from kcli.core.offline.directories import Directories
-from kcli.core.offline.file_slices import FileSlice
+from kcli.core.offline.file_slices import FileSlice, OpenFile
 from kcli.core.offline.reading import read
+from kcli.core.offline.seams import check_seam
+from kcli.core.protocol.codec import Buffer
 from kcli.core.protocol.messages.fetch import (
     AbortedTransaction,
     FetchableTopicResponse,
@@ -27,8 +28,6 @@ from kcli.core.protocol.messages.fetch import (
 )
 from kcli.core.records.batch import LENGTH_END
 from kcli.core.types import TopicPartition
-
-_BEYOND = 1 << 62
 
 
 class _Read(NamedTuple):
@@ -49,7 +48,7 @@ def fetch(directories: Directories, request: FetchRequest, _version: int) -> Fet
         rows = []
         for asked in topic.partitions:
             row = _row(directories, name, asked, request, 0 if is_first and room <= 0 else max(room, 1))
-            size = sum(map(len, row.records or ()))
+            size = sum(len(part) for part in cast("list[FileSlice]", row.records))
             is_first = is_first or size > 0
             speaks = speaks or size > 0 or row.error_code != NONE
             room -= size
@@ -76,7 +75,15 @@ def _row(
     most = min(room, asked.partition_max_bytes)
     committed = bool(request.isolation_level)
     tp = TopicPartition(name, asked.partition)
-    code, found = read(directories, tp, lambda log: _read(log, asked.fetch_offset, most, committed=committed))
+    ends = directories.once(_ends)
+
+    def find(log: PartitionLog) -> _Read | None:
+        found = _read(log, asked.fetch_offset, most, ends, committed=committed)
+        if found is not None and found.records is not None and not found.records.position:
+            check_seam(directories, log, asked.fetch_offset)
+        return found
+
+    code, found = read(directories, tp, find)
     if code:
         return _error(asked, code)
     if found is None:
@@ -88,35 +95,56 @@ def _row(
         last_stable_offset=found.log.last_stable_offset if committed else found.log.end_offset,
         log_start_offset=found.log.start_offset,
         aborted_transactions=found.aborted,
-        records=[] if found.records is None else [found.records],
+        # The encoder asks its buffers only for their length, and hands them on.
+        records=cast("list[Buffer]", [] if found.records is None else [found.records]),
     )
 
 
 def _error(asked: FetchPartition, code: int) -> PartitionData:
     """Bounds are not told with an error."""
     return PartitionData(
-        partition_index=asked.partition, error_code=code, high_watermark=-1, aborted_transactions=None, records=[]
+        partition_index=asked.partition,
+        error_code=code,
+        high_watermark=-1,
+        aborted_transactions=None,
+        records=[],
     )
 
 
-def _read(log: PartitionLog, offset: int, most: int, *, committed: bool) -> _Read | None:
+_Ends = dict[tuple[TopicPartition, int], tuple[PartitionLog, Place]]
+"""Where the batch with an offset begins, since the slice before it ended there: it need not be looked for."""
+
+
+def _ends(_directories: Directories) -> _Ends:
+    return {}
+
+
+def _read(log: PartitionLog, offset: int, most: int, ends: _Ends, *, committed: bool) -> _Read | None:
     """None for an offset that is not in the log."""
     if not log.start_offset <= offset <= log.end_offset:
         return None
     limit = log.last_stable_offset if committed else log.end_offset
-    place = log.locate(offset) if offset < limit else None
+    known = ends.pop((log.tp, offset), None)
+    if known is not None and known[0] is log and offset < limit:
+        place: Place | None = known[1]
+    else:
+        place = log.locate(offset) if offset < limit else None
     if place is None:
         return _Read(log, None, [] if committed else None)
     segment = log.segment(place.segment)
     end, stop = _end_of(log, place.segment, limit)
     if place.position + most < end:
-        boundary = _boundary(segment.path, place.position, place.position + most)
+        boundary = _boundary(log.index(place.segment), place.position, place.position + most)
         end = place.position + most
         if boundary is not None:
             end = boundary.position
-            stop = min(stop, log.files[place.segment].base_offset + boundary.offset + 1)
+            stop = min(stop, boundary.offset + 1)
+            following = int.from_bytes(os.pread(segment.fileno(), 8, end), "big")
+            ends[log.tp, following] = log, Place(place.segment, end)
         else:
-            end = max(end, place.position + _size_at(segment.fileno(), place.position))  # one at least (KIP-74)
+            end = max(
+                end, place.position + _size_at(segment.fileno(), place.position)
+            )  # one at least (KIP-74)
     size = min(end, segment.size) - place.position
     if size <= 0:
         return _Read(log, None, [] if committed else None)
@@ -126,7 +154,7 @@ def _read(log: PartitionLog, offset: int, most: int, *, committed: bool) -> _Rea
             AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset)
             for one in log.aborted(offset, stop)
         ]
-    return _Read(log, FileSlice(OpenFile(segment.fileno()), place.position, size), aborted)
+    return _Read(log, FileSlice(OpenFile(segment.path, segment.fileno()), place.position, size), aborted)
 
 
 def _end_of(log: PartitionLog, number: int, limit: int) -> tuple[int, int]:
@@ -142,31 +170,10 @@ def _end_of(log: PartitionLog, number: int, limit: int) -> tuple[int, int]:
     return end, min(stop, limit)
 
 
-class _Boundary(NamedTuple):
-    offset: int
-    position: int
-
-
-def _boundary(path: str, low: int, high: int) -> _Boundary | None:
-    """The last batch that the index of a segment names between two positions of it, by its relative offset."""
-    name = path.removesuffix(".log") + INDEX
-    try:
-        descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        count = os.fstat(descriptor).st_size // ENTRY.size
-
-        def entry(number: int) -> _Boundary:
-            found = _Boundary(*ENTRY.unpack(os.pread(descriptor, ENTRY.size, number * ENTRY.size)))
-            return found if found.position or not number else _Boundary(0, _BEYOND)  # room for more
-
-        at = bisect_right(range(count), high, key=lambda number: entry(number).position)
-        found = entry(at - 1) if at else None
-    except (OSError, struct.error):
-        return None
-    finally:
-        os.close(descriptor)
+def _boundary(index: OffsetIndex, low: int, high: int) -> IndexEntry | None:
+    """The last batch that the index of a segment names between two positions of it."""
+    at = bisect_right(index, high, key=attrgetter("position"))
+    found = index[at - 1] if at else None
     return found if found is not None and low < found.position <= high else None
 
 

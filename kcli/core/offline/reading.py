@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from kcli.core.error_codes import CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR, NONE, UNKNOWN_TOPIC_OR_PARTITION
-from kcli.core.errors import CorruptRecordsError, KcliError
+from kcli.core.errors import CorruptRecordsError, FileGoneError, KcliError
 from kcli.core.logdir.partition_log import PartitionLog
 from kcli.core.offline.directories import Directories
 from kcli.core.types import TopicPartition
@@ -16,13 +16,19 @@ from kcli.core.types import TopicPartition
 T = TypeVar("T")
 
 
-def read(directories: Directories, tp: TopicPartition, find: Callable[[PartitionLog], T]) -> tuple[int, T | None]:
+def read(
+    directories: Directories, tp: TopicPartition, find: Callable[[PartitionLog], T]
+) -> tuple[int, T | None]:
     """The code of the answer, and what ``find`` has found in the partition's log."""
     try:
         log = directories.log(tp)
         if log is None:
             return UNKNOWN_TOPIC_OR_PARTITION, None
-        return NONE, find(log)
+        try:
+            return NONE, find(log)
+        except FileGoneError:
+            log.refresh()  # a broker that runs has deleted or replaced the segment
+            return NONE, find(log)
     except KcliError as error:
         damaged = isinstance(error, CorruptRecordsError)
         directories.failures[tp] = error.in_partition(tp) if isinstance(error, CorruptRecordsError) else error

@@ -1,15 +1,13 @@
 """The server of a cluster of log directories: a thread that reads requests from socket pairs and answers them in order.
 
-No port is opened: a client gets its end of a pair from ``connect``. The records of a fetch go from the file to the socket
-in the kernel (``sendfile``); where that is not possible they are read and sent in pieces. The thread starts with the first
-connection and ends with the last.
+No port is opened: a client gets its end of a pair from ``connect``. The records of a fetch go from the file to the
+socket in the kernel (``sendfile``). The thread starts with the first connection and ends with the last.
 
 Requests of a connection are answered one after the other, as brokers do. A handler that has nothing to say yet is asked
 again when the request's ``max_wait_ms`` is over.
 """
 
 import contextlib
-import os
 import selectors
 import socket
 import struct
@@ -19,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kcli.core import clock
-from kcli.core.errors import KcliError
+from kcli.core.errors import KcliError, ProtocolError
 from kcli.core.offline.answers import ANSWERS, Handler
 from kcli.core.offline.directories import Directories
 from kcli.core.offline.file_slices import FileSlice
@@ -42,18 +40,22 @@ class Server:
     def __init__(self, directories: Directories) -> None:
         self._directories = directories
         self._lock = threading.Lock()  # guards the fields below
-        self._new: list[socket.socket] = []
+        self._new: list[_Conversation] = []
         self._wake: socket.socket | None = None
         """None while no thread runs."""
 
-    def connect(self) -> socket.socket:
-        """The client's end of a new connection, not blocking."""
+    def connect(self, node_id: int) -> tuple[socket.socket, Callable[[], KcliError | None]]:
+        """The client's end of a new connection to this broker, not blocking, and what says why the other end was closed.
+
+        All brokers are this process: the number is for what each of them answers for itself.
+        """
         ours, theirs = socket.socketpair()
         for end in (ours, theirs):
             end.setblocking(False)
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BYTES)
+        one = _Conversation(ours, self._directories, node_id)
         with self._lock:
-            self._new.append(ours)
+            self._new.append(one)
             if self._wake is None:
                 waiting, self._wake = socket.socketpair()
                 self._wake.setblocking(False)
@@ -63,7 +65,7 @@ class Server:
             else:
                 with contextlib.suppress(BlockingIOError):  # full: it is awake already
                     self._wake.send(b"\0")
-        return theirs
+        return theirs, lambda: one.failure
 
     def failure(self, tp: TopicPartition, offset: int) -> KcliError | None:
         """Why a partition cannot be read at an offset, with file and position; None if it can."""
@@ -77,9 +79,9 @@ class Server:
             conversations: dict[int, _Conversation] = {}
             while True:
                 with self._lock:
-                    for end in self._new:
-                        conversations[end.fileno()] = _Conversation(end, self._directories)
-                        selector.register(end, selectors.EVENT_READ)
+                    for one in self._new:
+                        conversations[one.end.fileno()] = one
+                        selector.register(one.end, selectors.EVENT_READ)
                     self._new.clear()
                     if not conversations:
                         # Under the lock, together with the look at what is new.
@@ -96,9 +98,7 @@ class Server:
                 now = clock.monotonic()
                 for number, one in list(conversations.items()):
                     if number in ready or one.due <= now:
-                        try:
-                            one.advance(now, readable=bool(ready.get(number, 0) & selectors.EVENT_READ))
-                        except (OSError, EndedError):
+                        if not one.advance(now, readable=bool(ready.get(number, 0) & selectors.EVENT_READ)):
                             selector.unregister(one.end)
                             one.end.close()
                             del conversations[number]
@@ -116,11 +116,14 @@ class EndedError(Exception):
 class _Conversation:
     """One connection: reads a request, answers it, and then reads the next one."""
 
-    def __init__(self, end: socket.socket, directories: Directories) -> None:
+    def __init__(self, end: socket.socket, directories: Directories, node_id: int) -> None:
         self.end = end
         self.due = _NEVER
         """When the request that waits has to be answered."""
+        self.failure: KcliError | None = None
+        """Why a request was not answered, which ends the connection."""
         self._directories = directories
+        self._node_id = node_id
         self._received = bytearray()
         self._outgoing: deque[Buffer | FileSlice] = deque()
         self._again: Callable[[], None] | None = None
@@ -132,8 +135,22 @@ class _Conversation:
             return selectors.EVENT_READ | selectors.EVENT_WRITE
         return selectors.EVENT_READ
 
-    def advance(self, now: float, *, readable: bool) -> None:
-        """Does what can be done without waiting; EndedError, OSError: the connection has ended."""
+    def advance(self, now: float, *, readable: bool) -> bool:
+        """Does what can be done without waiting; False: the connection has ended, and ``failure`` may say why."""
+        try:
+            self._advance(now, readable=readable)
+        except (OSError, EndedError):
+            return False
+        except KcliError as error:
+            self.failure = error
+            return False
+        except Exception as error:  # noqa: BLE001 - a defect; the client's thread reports it
+            self.failure = ProtocolError(f"{self._directories.name} cannot be read", why=repr(error))
+            self.failure.__cause__ = error
+            return False
+        return True
+
+    def _advance(self, now: float, *, readable: bool) -> None:
         if readable:
             self._receive()
         if self._again is not None and now >= self.due:
@@ -178,6 +195,7 @@ class _Conversation:
         self, request: Request, handler: Handler, version: int, correlation_id: int, now: float
     ) -> None:
         with self._directories.lock:
+            self._directories.asked_node = self._node_id
             response = handler(self._directories, request, version)
         if response is not None:
             self._outgoing.extend(frame_of(type(request), response, version, correlation_id))
@@ -192,22 +210,15 @@ class _Conversation:
         try:
             while outgoing:
                 first = outgoing.popleft()
-                if isinstance(first, FileSlice):
-                    rest = self._send_slice(first)
-                else:
-                    count = self.end.send(first)
-                    rest = memoryview(first)[count:]
+                rest = first.send(self.end) if isinstance(first, FileSlice) else self._send_bytes(first)
                 if len(rest):
                     outgoing.appendleft(rest)
         except BlockingIOError:
             outgoing.appendleft(first)
         return not outgoing
 
-    def _send_slice(self, part: FileSlice) -> FileSlice:
-        sent = os.sendfile(self.end.fileno(), part.file.descriptor, part.position, part.size)
-        if not sent:
-            raise EndedError  # the file has become shorter: the client asks again, and gets what there is
-        return FileSlice(part.file, part.position + sent, part.size - sent)
+    def _send_bytes(self, part: Buffer) -> Buffer:
+        return memoryview(part)[self.end.send(part) :]
 
 
 def frame_of(

@@ -15,8 +15,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli consume")
-            names="-t --topic -p --partitions --isolation-level --print-control --rack --offset --since --until --exact-times --from-beginning --tail --follow -e --exit -n --max-messages --idle-timeout --grep --where --key --all-partitions --select --count --by --top --latest-per-key --with-tombstones --distinct --sample --expect --within -g --group --group-type --on-each --ack-after-exec --commit --no-commit -f --format -s --serde -J -D --delimiter --null-marker --raw --merge --on-out-of-range --on-recreate --on-corrupt -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-t --topic -p --partitions --isolation-level --rack --offset --since --until --tail -n --max-messages --idle-timeout --grep --where --key --select --by --top --distinct --sample --expect --within -g --group --group-type --on-each --ack-after-exec -f --format -s --serde -D --delimiter --null-marker --on-out-of-range --on-recreate --on-corrupt -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--from-dir -t --topic -p --partitions --isolation-level --print-control --rack --offset --since --until --exact-times --from-beginning --tail --follow -e --exit -n --max-messages --idle-timeout --grep --where --key --all-partitions --select --count --by --top --latest-per-key --with-tombstones --distinct --sample --expect --within -g --group --group-type --on-each --ack-after-exec --commit --no-commit -f --format -s --serde -J -D --delimiter --null-marker --raw --merge --on-out-of-range --on-recreate --on-corrupt -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from-dir -t --topic -p --partitions --isolation-level --rack --offset --since --until --tail -n --max-messages --idle-timeout --grep --where --key --select --by --top --distinct --sample --expect --within -g --group --group-type --on-each --ack-after-exec -f --format -s --serde -D --delimiter --null-marker --on-out-of-range --on-recreate --on-corrupt -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli topics")
@@ -480,13 +480,13 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli mirror")
-            names="--from --to -t --topic --exclude --map-topic --partitions --offset --exactly-once --rate --headers --sync-groups --exclude-groups --sync-configs --config --timestamps --sync-acls --map-principal --prune-acls --until-caught-up --verify --max-wait --verify-only --listen --tls-certificate --tls-key --tls-client-ca --users --job --no-standby --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--from --to -t --topic --exclude --map-topic --partitions --offset --rate --sync-groups --exclude-groups --sync-configs --config --timestamps --map-principal --max-wait --listen --tls-certificate --tls-key --tls-client-ca --users --job --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--from --from-dir --to -t --topic --exclude --map-topic --partitions --offset --exactly-once --rate --headers --sync-groups --exclude-groups --sync-configs --config --timestamps --sync-acls --map-principal --prune-acls --until-caught-up --verify --max-wait --verify-only --listen --tls-certificate --tls-key --tls-client-ca --users --job --no-standby --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --from-dir --to -t --topic --exclude --map-topic --partitions --offset --rate --sync-groups --exclude-groups --sync-configs --config --timestamps --map-principal --max-wait --listen --tls-certificate --tls-key --tls-client-ca --users --job --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children="run check status reset accept-gap promote reverse verify"
             aliases="" ;;
         "kcli mirror run")
-            names="--from --to -t --topic --exclude --map-topic --partitions --offset --exactly-once --rate --headers --sync-groups --exclude-groups --sync-configs --config --timestamps --sync-acls --map-principal --prune-acls --until-caught-up --verify --max-wait --verify-only --listen --tls-certificate --tls-key --tls-client-ca --users --job --no-standby --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--from --to -t --topic --exclude --map-topic --partitions --offset --rate --sync-groups --exclude-groups --sync-configs --config --timestamps --map-principal --max-wait --listen --tls-certificate --tls-key --tls-client-ca --users --job --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--from --from-dir --to -t --topic --exclude --map-topic --partitions --offset --exactly-once --rate --headers --sync-groups --exclude-groups --sync-configs --config --timestamps --sync-acls --map-principal --prune-acls --until-caught-up --verify --max-wait --verify-only --listen --tls-certificate --tls-key --tls-client-ca --users --job --no-standby --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --from-dir --to -t --topic --exclude --map-topic --partitions --offset --rate --sync-groups --exclude-groups --sync-configs --config --timestamps --map-principal --max-wait --listen --tls-certificate --tls-key --tls-client-ca --users --job --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli mirror check")
@@ -550,8 +550,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli query")
-            names="--engine --since --until --exact-times --limit -s --serde --follow --late --idle-after --idle-timeout --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--engine --since --until --limit -s --serde --late --idle-after --idle-timeout --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--from-dir --engine --since --until --exact-times --limit -s --serde --follow --late --idle-after --idle-timeout --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from-dir --engine --since --until --limit -s --serde --late --idle-after --idle-timeout --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli segments")
@@ -585,8 +585,8 @@ _kcli_command() {
             children="export import mirror query replay verify profile perf doctor pack"
             aliases="" ;;
         "kcli pipeline export")
-            names="-p --partitions --offset --since --until --exact-times --with-groups --with-config --format --catalog --partition-by --typed -s --serde --append --on-gap --on-recreate --compact --continuous --slice --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-p --partitions --offset --since --until --format --catalog --partition-by -s --serde --on-gap --on-recreate --slice --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--from-dir -p --partitions --offset --since --until --exact-times --with-groups --with-config --format --catalog --partition-by --typed -s --serde --append --on-gap --on-recreate --compact --continuous --slice --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from-dir -p --partitions --offset --since --until --format --catalog --partition-by -s --serde --on-gap --on-recreate --slice --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli pipeline import")
@@ -595,13 +595,13 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli pipeline mirror")
-            names="--from --to -t --topic --exclude --map-topic --offset --since --until --delivery --continuous --slice --job --sync-configs --config --timestamps --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--from --to -t --topic --exclude --map-topic --offset --since --until --delivery --slice --job --sync-configs --config --timestamps --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--from --from-dir --to -t --topic --exclude --map-topic --offset --since --until --delivery --continuous --slice --job --sync-configs --config --timestamps --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --from-dir --to -t --topic --exclude --map-topic --offset --since --until --delivery --slice --job --sync-configs --config --timestamps --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli pipeline query")
-            names="--sql --engine --since --until --exact-times --limit -s --serde --follow --late --idle-after --idle-timeout --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--sql --engine --since --until --limit -s --serde --late --idle-after --idle-timeout --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--sql --from-dir --engine --since --until --exact-times --limit -s --serde --follow --late --idle-after --idle-timeout --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--sql --from-dir --engine --since --until --limit -s --serde --late --idle-after --idle-timeout --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli pipeline replay")
@@ -610,13 +610,13 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli pipeline verify")
-            names="--from --to -t --topic --exclude --map-topic --since --until --exact-times --level --compacted --repair --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--from --to -t --topic --exclude --map-topic --since --until --level --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--from --from-dir --to -t --topic --exclude --map-topic --since --until --exact-times --level --compacted --repair --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --from-dir --to -t --topic --exclude --map-topic --since --until --level --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli pipeline profile")
-            names="-p --partitions --offset --since --until --exact-times --sample -s --serde --top --html --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-p --partitions --offset --since --until --sample -s --serde --top --html --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--from-dir -p --partitions --offset --since --until --exact-times --sample -s --serde --top --html --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from-dir -p --partitions --offset --since --until --sample -s --serde --top --html --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli pipeline perf")
@@ -988,6 +988,7 @@ _kcli_value() {
         "kcli produce -o" | "kcli produce --output") reply="table plain json ndjson" ;;
         "kcli produce --color") reply="auto always never" ;;
         "kcli produce --progress") reply="auto none bar json" ;;
+        "kcli consume --from-dir") files=1 ;;
         "kcli consume -t" | "kcli consume --topic") asked=topics ;;
         "kcli consume --isolation-level") reply="read_committed read_uncommitted" ;;
         "kcli consume --offset") reply="earliest latest max-timestamp earliest-local latest-tiered earliest-pending-upload stored" ;;
@@ -1649,6 +1650,7 @@ _kcli_value() {
         "kcli undo --color") reply="auto always never" ;;
         "kcli undo --progress") reply="auto none bar json" ;;
         "kcli mirror --from") asked=profiles ;;
+        "kcli mirror --from-dir") files=1 ;;
         "kcli mirror --to") asked=profiles ;;
         "kcli mirror --partitions") reply="keep by-key" ;;
         "kcli mirror --offset") reply="earliest latest max-timestamp earliest-local latest-tiered earliest-pending-upload stored" ;;
@@ -1669,6 +1671,7 @@ _kcli_value() {
         "kcli mirror --color") reply="auto always never" ;;
         "kcli mirror --progress") reply="auto none bar json" ;;
         "kcli mirror run --from") asked=profiles ;;
+        "kcli mirror run --from-dir") files=1 ;;
         "kcli mirror run --to") asked=profiles ;;
         "kcli mirror run --partitions") reply="keep by-key" ;;
         "kcli mirror run --offset") reply="earliest latest max-timestamp earliest-local latest-tiered earliest-pending-upload stored" ;;
@@ -1788,6 +1791,7 @@ _kcli_value() {
         "kcli perf compare -o" | "kcli perf compare --output") reply="table plain wide tsv csv json ndjson yaml" ;;
         "kcli perf compare --color") reply="auto always never" ;;
         "kcli perf compare --progress") reply="auto none bar json" ;;
+        "kcli query --from-dir") files=1 ;;
         "kcli query --engine") reply="auto duckdb spark" ;;
         "kcli query -s" | "kcli query --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema glue apicurio consumer_offsets transaction_state share_group_state cluster_metadata" ;;
         "kcli query --runner") reply="spark processes inline" ;;
@@ -1836,6 +1840,7 @@ _kcli_value() {
         "kcli pipeline -o" | "kcli pipeline --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli pipeline --color") reply="auto always never" ;;
         "kcli pipeline --progress") reply="auto none bar json" ;;
+        "kcli pipeline export --from-dir") files=1 ;;
         "kcli pipeline export --offset") reply="earliest latest" ;;
         "kcli pipeline export --format") reply="parquet ndjson csv raw delta iceberg" ;;
         "kcli pipeline export --partition-by") reply="date hour" ;;
@@ -1861,6 +1866,7 @@ _kcli_value() {
         "kcli pipeline import --color") reply="auto always never" ;;
         "kcli pipeline import --progress") reply="auto none bar json" ;;
         "kcli pipeline mirror --from") asked=profiles ;;
+        "kcli pipeline mirror --from-dir") files=1 ;;
         "kcli pipeline mirror --to") asked=profiles ;;
         "kcli pipeline mirror --offset") reply="earliest latest max-timestamp earliest-local latest-tiered earliest-pending-upload stored" ;;
         "kcli pipeline mirror --delivery") reply="exactly-once at-least-once" ;;
@@ -1874,6 +1880,7 @@ _kcli_value() {
         "kcli pipeline mirror -o" | "kcli pipeline mirror --output") reply="table plain wide tsv csv json ndjson yaml" ;;
         "kcli pipeline mirror --color") reply="auto always never" ;;
         "kcli pipeline mirror --progress") reply="auto none bar json" ;;
+        "kcli pipeline query --from-dir") files=1 ;;
         "kcli pipeline query --engine") reply="auto duckdb spark" ;;
         "kcli pipeline query -s" | "kcli pipeline query --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema glue apicurio consumer_offsets transaction_state share_group_state cluster_metadata" ;;
         "kcli pipeline query --runner") reply="spark processes inline" ;;
@@ -1895,6 +1902,7 @@ _kcli_value() {
         "kcli pipeline replay --color") reply="auto always never" ;;
         "kcli pipeline replay --progress") reply="auto none bar json" ;;
         "kcli pipeline verify --from") asked=profiles ;;
+        "kcli pipeline verify --from-dir") files=1 ;;
         "kcli pipeline verify --to") asked=profiles ;;
         "kcli pipeline verify --level") reply="offsets digest records" ;;
         "kcli pipeline verify --runner") reply="spark processes inline" ;;
@@ -1905,6 +1913,7 @@ _kcli_value() {
         "kcli pipeline verify -o" | "kcli pipeline verify --output") reply="table plain wide tsv csv json ndjson yaml" ;;
         "kcli pipeline verify --color") reply="auto always never" ;;
         "kcli pipeline verify --progress") reply="auto none bar json" ;;
+        "kcli pipeline profile --from-dir") files=1 ;;
         "kcli pipeline profile --offset") reply="earliest latest max-timestamp earliest-local latest-tiered earliest-pending-upload stored" ;;
         "kcli pipeline profile -s" | "kcli pipeline profile --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema glue apicurio consumer_offsets transaction_state share_group_state cluster_metadata" ;;
         "kcli pipeline profile --html") files=1 ;;

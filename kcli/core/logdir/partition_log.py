@@ -1,6 +1,6 @@
 """One partition from its files: where a record is, what is in a range, transactions, epochs.
 
-    with PartitionLog(folder) as log:
+    with PartitionLog.open("/data/kafka/orders-3") as log:
         for segment, (position, batch) in log.batches(log.start_offset, log.end_offset):
             print(segment.path, position, batch.base_offset)
 
@@ -15,12 +15,19 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from kcli.core.errors import CorruptRecordsError, DamagedFileError, KcliError
+from kcli.core.errors import (
+    ConfigError,
+    CorruptRecordsError,
+    DamagedFileError,
+    KcliError,
+    NotFoundError,
+    printable,
+)
 from kcli.core.kernels.shapes import Scanned
 from kcli.core.kernels.varint import INT64_MAX
 from kcli.core.logdir import aborted_index, leader_epochs, offset_index, producer_snapshot, time_index
 from kcli.core.logdir.aborted_index import Aborted
-from kcli.core.logdir.folders import PartitionFolder, read_entries, read_file
+from kcli.core.logdir.folders import PartitionFolder, find, read_entries, read_file
 from kcli.core.logdir.leader_epochs import EpochStart
 from kcli.core.logdir.offset_index import OffsetIndex
 from kcli.core.logdir.segment_files import SegmentFile, choose_files
@@ -78,6 +85,24 @@ class PartitionLog:
         self._ended: dict[str, Ended] = {}
         self.refresh()
 
+    @classmethod
+    def open(cls, *paths: str | os.PathLike[str]) -> Self:
+        """The partition that is in these paths: its folder, or ``.log`` files of it. NotFoundError if there is none.
+
+        ConfigError if there are several, as in a log directory.
+        """
+        found = find(paths)
+        if len(found.partitions) == 1:
+            return cls(found.partitions[0])
+        where = ", ".join(printable(os.fspath(path)) for path in paths)
+        if not found.partitions:
+            raise NotFoundError(
+                f"{where}: no partition", why="; ".join(missing.why for missing in found.missing)
+            )
+        raise ConfigError(
+            f"{where}: {len(found.partitions)} partitions", why="one is needed", do="name its folder"
+        )
+
     def refresh(self) -> None:
         """Reads anew which segments there are, and where the last one ends."""
         self.close()
@@ -96,6 +121,10 @@ class PartitionLog:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def release(self) -> None:
+        """Closes the segments, which are opened anew when they are read; what was found out stays known."""
+        self._segments.clear()
 
     def close(self) -> None:
         """Closes what nobody reads; views of batches stay valid."""
@@ -232,9 +261,11 @@ class PartitionLog:
         for number in range(place.segment, len(self.files)):
             if self.files[number].base_offset >= stop:
                 return
-            segment = self.segment(number)
+            segment, behind = self.segment(number), self._behind(number)
             at, then = place.position if number == place.segment else 0, segment.base_offset
             for placed in segment.batches(at, verify=verify, after=then):
+                if placed.batch.last_offset >= behind:
+                    raise _beyond(segment, placed, then, behind)
                 if placed.batch.base_offset >= stop:
                     return
                 yield segment, placed
@@ -252,14 +283,16 @@ class PartitionLog:
         for number in range(place.segment, len(self.files)):
             if self.files[number].base_offset >= stop:
                 return
-            segment = self.segment(number)
+            segment, behind = self.segment(number), self._behind(number)
             at, then = place.position if number == place.segment else 0, segment.base_offset
-            for found in segment.scan(at, verify=verify, until=stop, after=then):
+            for found in segment.scan(at, verify=verify, until=min(stop, behind), after=then):
                 yield segment, found
                 at, then = found.end, found.next_offset
                 if then >= stop:
                     return
             last = segment.batch_at(at, verify=False)
+            if last is not None and last.last_offset >= behind:
+                raise _beyond(segment, Placed(at, last), then, behind)
             if last is not None and last.last_offset >= stop:
                 if last.base_offset < stop:
                     for found in segment.scan(at, at + 1, verify=verify):
@@ -267,13 +300,17 @@ class PartitionLog:
                 return
             self._whole(segment, number, at, then)
 
+    def _behind(self, number: int) -> int:
+        """Where the segment after this one begins: what is in this one has lower offsets."""
+        return self.files[number + 1].base_offset if number + 1 < len(self.files) else INT64_MAX
+
     def _whole(self, segment: Segment, number: int, at: int, then: int) -> None:
         """Bytes behind the last batch are damage where another segment follows."""
         if number < len(self.files) - 1:
             tail = segment.tail(at, then)
             if tail is not None:
-                follows = self.files[number + 1].base_offset
-                raise DamagedFileError(segment.path, at, why=tail.why, offset=then, next_offset=follows)
+                behind = self._behind(number)
+                raise DamagedFileError(segment.path, at, why=tail.why, offset=then, next_offset=behind)
 
     # --- times ---
 
@@ -385,8 +422,7 @@ class PartitionLog:
         for number in range(place.segment, len(self.files)):
             ended = self.ended(number)
             aborted += [one for one in ended.aborted if one.last_offset >= start and one.first_offset < stop]
-            behind = self.files[number + 1].base_offset if number + 1 < len(self.files) else INT64_MAX
-            if behind >= stop and all(first >= stop for first in ended.open.values()):
+            if self._behind(number) >= stop and all(first >= stop for first in ended.open.values()):
                 break  # none of those that were open at the end is open any more
         return aborted
 
@@ -509,3 +545,8 @@ class PartitionLog:
     def last_stable_offset(self) -> int:
         """The first offset of the first open transaction, or ``end_offset``."""
         return min((one.first_offset for one in self.open_transactions()), default=self.end_offset)
+
+
+def _beyond(segment: Segment, placed: Placed, offset: int, behind: int) -> DamagedFileError:
+    why = f"{placed.batch.extent}, and the next segment begins at offset {behind}"
+    return DamagedFileError(segment.path, placed.position, why=why, offset=offset, next_offset=behind)

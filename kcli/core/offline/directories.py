@@ -5,6 +5,7 @@ What the server's thread does, and what another one asks for, is done under ``lo
 
 import os
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -19,6 +20,9 @@ from kcli.core.types import TopicPartition
 
 T = TypeVar("T")
 
+METADATA_LOG = "__cluster_metadata"
+_OPEN = 16
+"""Partitions whose segments stay open: a process may have a thousand files, and a broker has more partitions."""
 _NODE = 0
 """The number of the node where no directory says whose it is."""
 
@@ -50,10 +54,12 @@ class Directories:
         self._given = {os.path.normpath(path) for path in self.paths}
         self._made: dict[Any, Any] = {}
         self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._recent: OrderedDict[TopicPartition, None] = OrderedDict()
         self._noted: set[str] = set()
         self.found = find(paths)
         self._check_found()
-        self.topics = self._topics()
+        self.topics: dict[str, TopicFolders] = {}
+        self._find_topics()
         self.by_id = {topic.id: topic for topic in self.topics.values() if topic.id != NO_UUID}
 
     @property
@@ -92,6 +98,10 @@ class Directories:
             if not folders:
                 return None
             self._logs[tp] = self._opened(tp, folders)
+        self._recent[tp] = None
+        self._recent.move_to_end(tp)
+        if len(self._recent) > _OPEN:
+            self._logs[self._recent.popitem(last=False)[0]].release()
         return self._logs[tp]
 
     def failure(self, tp: TopicPartition, offset: int) -> KcliError | None:
@@ -136,6 +146,7 @@ class Directories:
         for log in self._logs.values():
             log.close()
         self._logs.clear()
+        self._recent.clear()
         self._made.clear()
 
     # --- inside ------------------------------------------------------------------------------------
@@ -156,16 +167,19 @@ class Directories:
             if one.live:
                 self.note(f"a broker has {one.path} open: what it writes meanwhile may be missing")
 
-    def _topics(self) -> dict[str, TopicFolders]:
+    def _find_topics(self) -> None:
+        """That of the metadata log first: it says which folders are of an older topic of the same name."""
         by_name: dict[str, list[PartitionFolder]] = {}
         for folder in self.found.partitions:
             if folder.state == CURRENT or not self.is_inside(folder):
                 by_name.setdefault(folder.tp.topic, []).append(folder)
-        return {name: self._topic(name, folders) for name, folders in by_name.items()}
+        for name in sorted(by_name, key=lambda one: (one != METADATA_LOG, one)):
+            self.topics[name] = self._topic(name, by_name[name])
 
     def _topic(self, name: str, folders: Sequence[PartitionFolder]) -> TopicFolders:
         ids = {folder.topic_id for folder in folders} - {NO_UUID}
-        topic_id = max(ids, key=lambda one: _last_change(folders, one), default=NO_UUID)
+        stored = self._stored_id(name) if len(ids) > 1 else None
+        topic_id = stored or max(ids, key=lambda one: _last_change(folders, one), default=NO_UUID)
         partitions: dict[int, tuple[PartitionFolder, ...]] = {}
         for folder in folders:
             if folder.topic_id in (topic_id, NO_UUID):
@@ -176,6 +190,14 @@ class Directories:
                     f"{folder.path} is not read: it belongs to an older topic of the name {name}", "warning"
                 )
         return TopicFolders(name, topic_id, partitions)
+
+    def _stored_id(self, name: str) -> bytes | None:
+        """The id of a topic by the metadata log, if there is one."""
+        from kcli.core.offline import states  # it reads the metadata log from here
+
+        known = states.known_image(self)
+        topic = known.topics.get(name) if known is not None else None
+        return topic.topic_id if topic is not None else None
 
     def _opened(self, tp: TopicPartition, folders: Sequence[PartitionFolder]) -> PartitionLog:
         logs = [PartitionLog(folder) for folder in folders]
@@ -204,7 +226,8 @@ class Directories:
             if index != choice.number:
                 log.close()
         chosen = logs[choice.number].folder.path
-        self.note(f"{tp} is read from {chosen}, of {len(logs)} replicas")
+        if len({(one.last_epoch, one.end_offset) for one in replicas}) > 1:
+            self.note(f"{tp} is read from {chosen}, of {len(logs)} replicas that end at different offsets")
         for one in choice.differences:
             how = "beyond it" if one.beyond else "instead of its records"
             self.note(

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kcli.core.errors import DamagedFileError, FileGoneError, KcliError
+import kcli.core
+from kcli.core.errors import ConfigError, DamagedFileError, FileGoneError, KcliError, NotFoundError
 from kcli.core.kernels.varint import INT64_MAX
 from kcli.core.logdir.aborted_index import Aborted
 from kcli.core.logdir.folders import LogDirectory, PartitionFolder
@@ -261,6 +262,19 @@ def test_a_segment_that_ends_too_early_is_damage(tmp_path: Path) -> None:
         assert offsets(log, 110)[0] == 110
 
 
+def test_offsets_of_the_next_segment_are_damage(tmp_path: Path) -> None:
+    path = tmp_path / "orders-3"
+    write(path, [batch(10), batch(70)])
+    write(path, [batch(20), batch(21)])
+    with opened(path) as log:
+        for read in (log.batches, log.scan):
+            for stop in (15, 21, 99):
+                with pytest.raises(DamagedFileError, match="the next segment begins at offset 20") as caught:
+                    list(read(10, stop))
+                assert (caught.value.offset, caught.value.next_offset) == (11, 20)
+        assert offsets(log, 20) == [20, 21]
+
+
 def test_files_that_vanish(tmp_path: Path) -> None:
     path = tmp_path / "orders-3"
     three_segments(path)
@@ -464,3 +478,17 @@ def test_any_damage_has_an_answer(tmp_path: Path) -> None:
             except KcliError:
                 pass
         file.write_bytes(whole)
+
+
+def test_a_partition_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "orders-3"
+    three_segments(path)
+    with kcli.core.PartitionLog.open(path) as log:
+        assert (log.tp, log.end_offset) == (TP, 160)
+    with PartitionLog.open(path / name(60), path / name(10)) as log:
+        assert (log.tp, log.start_offset, log.end_offset) == (TP, 10, 110)
+    with pytest.raises(NotFoundError, match="no such file or folder"):
+        PartitionLog.open(tmp_path / "orders-4")
+    write(tmp_path / "orders-4", [batch(0)])
+    with pytest.raises(ConfigError, match="2 partitions"):
+        PartitionLog.open(tmp_path)

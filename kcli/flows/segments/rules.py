@@ -83,9 +83,17 @@ def before_the_start(path: str, base: int, *, log_start: int, epochs: Sequence[E
 
 
 def leader_epochs(
-    path: str, stored: Sequence[EpochStart] | None, found: Sequence[Facts], *, contiguous: bool
+    path: str,
+    stored: Sequence[EpochStart] | None,
+    found: Sequence[Facts],
+    *,
+    contiguous: bool,
+    log_start: int = -1,
 ) -> list[Finding]:
-    """Whether the checkpoint has the epochs of the batches. ``stored`` is None where there is no such file."""
+    """Whether the checkpoint has the epochs of the batches. ``stored`` is None where there is no such file.
+
+    ``log_start`` is that of its checkpoint, −1 without one.
+    """
     runs = epoch_runs(found)
     if stored is None:
         if not runs:
@@ -95,8 +103,18 @@ def leader_epochs(
         return [Finding(DAMAGE, "leader epochs", path, None, None, why, meaning)]
     meaning = "a follower, or a consumer that compares epochs, truncates at the wrong offset"
     findings = []
-    for epoch, first, last in runs:
-        for offset in (first, last) if contiguous else (first,):
+    begins = stored[0].start_offset if stored else 0
+    for epoch, start, last in runs:
+        first = max(start, log_start)  # records before it are deleted, and so are their epochs
+        if last < first:
+            continue
+        if first < begins:
+            why = f"it begins at offset {begins}, the batches at {first}"
+            deleted = "the records before it were deleted, or the epochs before it are lost"
+            findings.append(Finding(NOTE, "leader epochs", path, None, first, why, deleted))
+            if last < begins:
+                continue
+        for offset in (max(first, begins), last) if contiguous else (max(first, begins),):
             entry = next((one for one in reversed(stored) if one.start_offset <= offset), None)
             if entry is None or entry.epoch != epoch:
                 says = "has no epoch for it" if entry is None else f"says {entry.epoch}"

@@ -239,7 +239,9 @@ def judge(verdict: Verdict, reads: Sequence[Read]) -> None:
         if whole and facts:
             path = os.path.join(folder.path, EPOCHS)
             if known:
-                verdict.findings += rules.leader_epochs(path, stored, facts, contiguous=contiguous)
+                verdict.findings += rules.leader_epochs(
+                    path, stored, facts, contiguous=contiguous, log_start=folder.log_start
+                )
             verdict.findings += rules.beyond_the_end(
                 folder.path,
                 end,

@@ -296,6 +296,17 @@ TABLE = {
         lambda folder: (folder / EPOCHS).write_text("0\n5\n3 0\n"),
         {(DAMAGE, "leader epochs", EPOCHS, 0, None)},
     ),
+    "records that were deleted, with their epochs": Seeded(
+        lambda folder: (
+            (folder / EPOCHS).write_bytes(epochs([(3, 50), (4, SECOND + 150)])),
+            (folder.parent / "log-start-offset-checkpoint").write_bytes(offsets([("orders", 0, 50)])),
+        ),
+        set(),
+    ),
+    "epochs that begin behind the log": Seeded(
+        lambda folder: (folder / EPOCHS).write_bytes(epochs([(3, 50), (4, SECOND + 150)])),
+        {(NOTE, "leader epochs", EPOCHS, None, 0)},
+    ),
     "no epoch file": Seeded(
         lambda folder: (folder / EPOCHS).unlink(), {(DAMAGE, "leader epochs", EPOCHS, None, None)}
     ),

@@ -7,7 +7,7 @@ _kcli_command() {
         "kcli")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster brokers quorum features configs reassign elect-leaders acls export diff apply top exporter txn quotas tokens users registry doctor undo mirror perf query pipeline profile config sandbox demo completion schema man help"
+            children="produce consume topics groups cluster brokers quorum features configs reassign elect-leaders acls export diff apply top exporter txn quotas tokens users registry doctor undo mirror perf query segments pipeline profile config sandbox demo completion schema man help"
             aliases="profiles=profile topic=topics group=groups acl=acls broker=brokers quota=quotas user=users transactions=txn tui=top" ;;
         "kcli produce")
             names="-t --topic -i --input -f --format -D --delimiter -K --key-delimiter -Z --empty-is-null --null-marker --tee -k --key -H --header --value --tombstone --key-from --headers-from --partition-from -p --partition --partitioner -s --serde -z --compression --acks --idempotent --no-idempotent --transactional-id --transaction-every --rate --allow-auto-topic-creation --expect --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -554,6 +554,31 @@ _kcli_command() {
             valued="--from-dir --engine --since --until --limit -s --serde --late --idle-after --idle-timeout --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
+        "kcli segments")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children="list describe dump verify"
+            aliases="" ;;
+        "kcli segments list")
+            names="--by -t --topic -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--by -t --topic -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli segments describe")
+            names="-t --topic -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli segments dump")
+            names="--records --indexes --show-secrets -t --topic -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli segments verify")
+            names="--compare -t --topic -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--compare -t --topic -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
         "kcli pipeline")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
@@ -717,7 +742,7 @@ _kcli_command() {
         "kcli man")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster brokers quorum features configs reassign elect-leaders acls export diff apply top exporter txn quotas tokens users registry doctor undo mirror perf query pipeline profile config sandbox demo completion schema options offsets times filters formats serdes output security exit-codes environment tasks"
+            children="produce consume topics groups cluster brokers quorum features configs reassign elect-leaders acls export diff apply top exporter txn quotas tokens users registry doctor undo mirror perf query segments pipeline profile config sandbox demo completion schema options offsets times filters formats serdes output security exit-codes environment tasks"
             aliases="profiles=profile topic=topics group=groups acl=acls broker=brokers quota=quotas user=users transactions=txn tui=top" ;;
         "kcli man topics")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -799,6 +824,11 @@ _kcli_command() {
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children="produce consume e2e compare"
             aliases="" ;;
+        "kcli man segments")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list describe dump verify"
+            aliases="" ;;
         "kcli man pipeline")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
@@ -822,7 +852,7 @@ _kcli_command() {
         "kcli help")
             names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster brokers quorum features configs reassign elect-leaders acls export diff apply top exporter txn quotas tokens users registry doctor undo mirror perf query pipeline profile config sandbox demo completion schema options profiles offsets times filters formats serdes output security exit-codes environment tasks"
+            children="produce consume topics groups cluster brokers quorum features configs reassign elect-leaders acls export diff apply top exporter txn quotas tokens users registry doctor undo mirror perf query segments pipeline profile config sandbox demo completion schema options profiles offsets times filters formats serdes output security exit-codes environment tasks"
             aliases="profiles=profile topic=topics group=groups acl=acls broker=brokers quota=quotas user=users transactions=txn tui=top" ;;
         "kcli help topics")
             names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -903,6 +933,11 @@ _kcli_command() {
             names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children="produce consume e2e compare"
+            aliases="" ;;
+        "kcli help segments")
+            names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list describe dump verify"
             aliases="" ;;
         "kcli help pipeline")
             names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -1767,6 +1802,38 @@ _kcli_value() {
         "kcli query -o" | "kcli query --output") reply="table plain tsv csv json ndjson yaml parquet" ;;
         "kcli query --color") reply="auto always never" ;;
         "kcli query --progress") reply="auto none bar json" ;;
+        "kcli segments -F" | "kcli segments --command-config") files=1 ;;
+        "kcli segments -X" | "kcli segments --command-property") keys="$_kcli_keys" ;;
+        "kcli segments --profile") asked=profiles ;;
+        "kcli segments -o" | "kcli segments --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli segments --color") reply="auto always never" ;;
+        "kcli segments --progress") reply="auto none bar json" ;;
+        "kcli segments list --by") reply="topic partition segment" ;;
+        "kcli segments list -F" | "kcli segments list --command-config") files=1 ;;
+        "kcli segments list -X" | "kcli segments list --command-property") keys="$_kcli_keys" ;;
+        "kcli segments list --profile") asked=profiles ;;
+        "kcli segments list -o" | "kcli segments list --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli segments list --color") reply="auto always never" ;;
+        "kcli segments list --progress") reply="auto none bar json" ;;
+        "kcli segments describe -F" | "kcli segments describe --command-config") files=1 ;;
+        "kcli segments describe -X" | "kcli segments describe --command-property") keys="$_kcli_keys" ;;
+        "kcli segments describe --profile") asked=profiles ;;
+        "kcli segments describe -o" | "kcli segments describe --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli segments describe --color") reply="auto always never" ;;
+        "kcli segments describe --progress") reply="auto none bar json" ;;
+        "kcli segments dump -F" | "kcli segments dump --command-config") files=1 ;;
+        "kcli segments dump -X" | "kcli segments dump --command-property") keys="$_kcli_keys" ;;
+        "kcli segments dump --profile") asked=profiles ;;
+        "kcli segments dump -o" | "kcli segments dump --output") reply="table plain wide tsv csv json ndjson yaml kafka" ;;
+        "kcli segments dump --color") reply="auto always never" ;;
+        "kcli segments dump --progress") reply="auto none bar json" ;;
+        "kcli segments verify --compare") files=1 ;;
+        "kcli segments verify -F" | "kcli segments verify --command-config") files=1 ;;
+        "kcli segments verify -X" | "kcli segments verify --command-property") keys="$_kcli_keys" ;;
+        "kcli segments verify --profile") asked=profiles ;;
+        "kcli segments verify -o" | "kcli segments verify --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli segments verify --color") reply="auto always never" ;;
+        "kcli segments verify --progress") reply="auto none bar json" ;;
         "kcli pipeline -F" | "kcli pipeline --command-config") files=1 ;;
         "kcli pipeline -X" | "kcli pipeline --command-property") keys="$_kcli_keys" ;;
         "kcli pipeline --profile") asked=profiles ;;
@@ -2094,6 +2161,11 @@ _kcli_value() {
         "kcli man perf --profile") asked=profiles ;;
         "kcli man perf --color") reply="auto always never" ;;
         "kcli man perf --progress") reply="auto none bar json" ;;
+        "kcli man segments -F" | "kcli man segments --command-config") files=1 ;;
+        "kcli man segments -X" | "kcli man segments --command-property") keys="$_kcli_keys" ;;
+        "kcli man segments --profile") asked=profiles ;;
+        "kcli man segments --color") reply="auto always never" ;;
+        "kcli man segments --progress") reply="auto none bar json" ;;
         "kcli man pipeline -F" | "kcli man pipeline --command-config") files=1 ;;
         "kcli man pipeline -X" | "kcli man pipeline --command-property") keys="$_kcli_keys" ;;
         "kcli man pipeline --profile") asked=profiles ;;
@@ -2199,6 +2271,11 @@ _kcli_value() {
         "kcli help perf --profile") asked=profiles ;;
         "kcli help perf --color") reply="auto always never" ;;
         "kcli help perf --progress") reply="auto none bar json" ;;
+        "kcli help segments -F" | "kcli help segments --command-config") files=1 ;;
+        "kcli help segments -X" | "kcli help segments --command-property") keys="$_kcli_keys" ;;
+        "kcli help segments --profile") asked=profiles ;;
+        "kcli help segments --color") reply="auto always never" ;;
+        "kcli help segments --progress") reply="auto none bar json" ;;
         "kcli help pipeline -F" | "kcli help pipeline --command-config") files=1 ;;
         "kcli help pipeline -X" | "kcli help pipeline --command-property") keys="$_kcli_keys" ;;
         "kcli help pipeline --profile") asked=profiles ;;
@@ -2270,6 +2347,10 @@ _kcli_argument() {
         "kcli mirror reset "*) asked=topics ;;
         "kcli mirror accept-gap "*) asked=topics ;;
         "kcli query "*) asked=topics ;;
+        "kcli segments list "*) files=1 ;;
+        "kcli segments describe "*) files=1 ;;
+        "kcli segments dump "*) files=1 ;;
+        "kcli segments verify "*) files=1 ;;
         "kcli pipeline export "*) asked=topics ;;
         "kcli pipeline export 1") files=1 ;;
         "kcli pipeline import 0") files=1 ;;
@@ -2288,7 +2369,7 @@ _kcli_argument() {
         "kcli sandbox status 0") asked=sandboxes ;;
         "kcli sandbox logs 0") asked=sandboxes ;;
         "kcli completion 0") reply="bash zsh fish" ;;
-        "kcli schema 0") reply="Acl AclCheck AclCheckList AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ApiVersion ApiVersionList AppResetPlan AppResetPlanItem AppResetReport AppResetReportItem ApplyPlan ApplyPlanItem ApplyReport ApplyReportItem ApplyUndoPlan ApplyUndoPlanItem ApplyUndoReport ApplyUndoReportItem Broker BrokerDescription BrokerDescriptionList BrokerDrainPlan BrokerDrainPlanItem BrokerDrainReport BrokerDrainReportItem BrokerList BrokerUnregisterPlan BrokerUnregisterPlanItem BrokerUnregisterReport BrokerUnregisterReportItem ClientConfig ClientConfigList ClusterCheck ClusterCheckList ClusterDescription ClusterDescriptionList ClusterDiff ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigResource ConfigResourceList ConfigValue ConfigValueList ConsumePlan ConsumeReport ControllerAddPlan ControllerAddPlanItem ControllerAddReport ControllerAddReportItem ControllerRemovePlan ControllerRemovePlanItem ControllerRemoveReport ControllerRemoveReportItem DoctorFinding DoctorReport Error ExportChain ExportManifest ExportPlan Feature FeatureDowngradePlan FeatureDowngradePlanItem FeatureDowngradeReport FeatureDowngradeReportItem FeatureList FeatureUpgradePlan FeatureUpgradePlanItem FeatureUpgradeReport FeatureUpgradeReportItem Group GroupDeletePlan GroupDeletePlanItem GroupDeleteReport GroupDeleteReportItem GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList GroupWhy GroupWhyList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem LogDirMovePlan LogDirMovePlanItem LogDirMoveReport LogDirMoveReportItem LogDirRestorePlan LogDirRestorePlanItem LogDirRestoreReport LogDirRestoreReportItem MemberLag MemberRemovePlan MemberRemovePlanItem MemberRemoveReport MemberRemoveReportItem MirrorCheck MirrorCheckPartition MirrorGapAcceptancePlan MirrorGapAcceptancePlanItem MirrorGapAcceptanceReport MirrorGapAcceptanceReportItem MirrorGroupOffset MirrorJob MirrorJobList MirrorPartition MirrorPlan MirrorPlanItem MirrorPromotion MirrorPromotionPlan MirrorPromotionPlanItem MirrorReport MirrorResetPlan MirrorResetPlanItem MirrorResetReport MirrorResetReportItem MirrorReversal MirrorReversalPlan MirrorReversalPlanItem MirrorVerification MonitorReading OffsetDeletePlan OffsetDeletePlanItem OffsetDeleteReport OffsetDeleteReportItem OffsetExport OffsetExportHead OffsetImportPlan OffsetImportPlanItem OffsetImportReport OffsetImportReportItem OffsetRestorePlan OffsetRestorePlanItem OffsetRestoreReport OffsetRestoreReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress PromotedPartition QueryResult QueryRow Quorum QuorumReplica Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordCount RecordCountList RecordFields RecordFieldsList RecordList RegistryConfig RegistryConfigAlterPlan RegistryConfigAlterPlanItem RegistryConfigAlterReport RegistryConfigAlterReportItem RegistryConfigList RegistryMode RegistryModeAlterPlan RegistryModeAlterPlanItem RegistryModeAlterReport RegistryModeAlterReportItem RegistryModeList RegistrySchema RegistrySchemaList ReplicaRestorePlan ReplicaRestorePlanItem ReplicaRestoreReport ReplicaRestoreReportItem Resource ResourceDifference ResourceList RestartStep RestartStepList ReturnedPartition RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaCheck SchemaCheckList SchemaDeletePlan SchemaDeletePlanItem SchemaDeleteReport SchemaDeleteReportItem SchemaImportPlan SchemaImportPlanItem SchemaImportReport SchemaImportReportItem SchemaList SchemaRegisterPlan SchemaRegisterPlanItem SchemaRegisterReport SchemaRegisterReportItem SchemaUndeletePlan SchemaUndeletePlanItem SchemaUndeleteReport SchemaUndeleteReportItem Subject SubjectDescription SubjectDescriptionList SubjectList SubjectUsage SubjectUsageList Token TokenCreatePlan TokenCreatePlanItem TokenCreateReport TokenCreateReportItem TokenExpirePlan TokenExpirePlanItem TokenExpireReport TokenExpireReportItem TokenList TokenRenewPlan TokenRenewPlanItem TokenRenewReport TokenRenewReportItem TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopMirror TopMirrorList TopPartition TopPartitionList TopReader TopReaderList TopReplica TopReplicaList TopTopic TopTopicList TopTopicPartition TopTopicPartitionList TopTransaction TopTransactionList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicCreatePlan TopicCreatePlanItem TopicCreateReport TopicCreateReportItem TopicDeletePlan TopicDeletePlanItem TopicDeleteReport TopicDeleteReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicRestorePlan TopicRestorePlanItem TopicRestoreReport TopicRestoreReportItem TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem TopicWho TopicWhoList Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList UndoJournal UndoJournalList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem VerdictChange VerifiedPartition apply" ;;
+        "kcli schema 0") reply="Acl AclCheck AclCheckList AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ApiVersion ApiVersionList AppResetPlan AppResetPlanItem AppResetReport AppResetReportItem ApplyPlan ApplyPlanItem ApplyReport ApplyReportItem ApplyUndoPlan ApplyUndoPlanItem ApplyUndoReport ApplyUndoReportItem Broker BrokerDescription BrokerDescriptionList BrokerDrainPlan BrokerDrainPlanItem BrokerDrainReport BrokerDrainReportItem BrokerList BrokerUnregisterPlan BrokerUnregisterPlanItem BrokerUnregisterReport BrokerUnregisterReportItem ClientConfig ClientConfigList ClusterCheck ClusterCheckList ClusterDescription ClusterDescriptionList ClusterDiff ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigResource ConfigResourceList ConfigValue ConfigValueList ConsumePlan ConsumeReport ControllerAddPlan ControllerAddPlanItem ControllerAddReport ControllerAddReportItem ControllerRemovePlan ControllerRemovePlanItem ControllerRemoveReport ControllerRemoveReportItem DoctorFinding DoctorReport Error ExportChain ExportManifest ExportPlan Feature FeatureDowngradePlan FeatureDowngradePlanItem FeatureDowngradeReport FeatureDowngradeReportItem FeatureList FeatureUpgradePlan FeatureUpgradePlanItem FeatureUpgradeReport FeatureUpgradeReportItem Group GroupDeletePlan GroupDeletePlanItem GroupDeleteReport GroupDeleteReportItem GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList GroupWhy GroupWhyList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem LogDirMovePlan LogDirMovePlanItem LogDirMoveReport LogDirMoveReportItem LogDirRestorePlan LogDirRestorePlanItem LogDirRestoreReport LogDirRestoreReportItem MemberLag MemberRemovePlan MemberRemovePlanItem MemberRemoveReport MemberRemoveReportItem MirrorCheck MirrorCheckPartition MirrorGapAcceptancePlan MirrorGapAcceptancePlanItem MirrorGapAcceptanceReport MirrorGapAcceptanceReportItem MirrorGroupOffset MirrorJob MirrorJobList MirrorPartition MirrorPlan MirrorPlanItem MirrorPromotion MirrorPromotionPlan MirrorPromotionPlanItem MirrorReport MirrorResetPlan MirrorResetPlanItem MirrorResetReport MirrorResetReportItem MirrorReversal MirrorReversalPlan MirrorReversalPlanItem MirrorVerification MonitorReading OffsetDeletePlan OffsetDeletePlanItem OffsetDeleteReport OffsetDeleteReportItem OffsetExport OffsetExportHead OffsetImportPlan OffsetImportPlanItem OffsetImportReport OffsetImportReportItem OffsetRestorePlan OffsetRestorePlanItem OffsetRestoreReport OffsetRestoreReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress PromotedPartition QueryResult QueryRow Quorum QuorumReplica Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordCount RecordCountList RecordFields RecordFieldsList RecordList RegistryConfig RegistryConfigAlterPlan RegistryConfigAlterPlanItem RegistryConfigAlterReport RegistryConfigAlterReportItem RegistryConfigList RegistryMode RegistryModeAlterPlan RegistryModeAlterPlanItem RegistryModeAlterReport RegistryModeAlterReportItem RegistryModeList RegistrySchema RegistrySchemaList ReplicaRestorePlan ReplicaRestorePlanItem ReplicaRestoreReport ReplicaRestoreReportItem Resource ResourceDifference ResourceList RestartStep RestartStepList ReturnedPartition RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaCheck SchemaCheckList SchemaDeletePlan SchemaDeletePlanItem SchemaDeleteReport SchemaDeleteReportItem SchemaImportPlan SchemaImportPlanItem SchemaImportReport SchemaImportReportItem SchemaList SchemaRegisterPlan SchemaRegisterPlanItem SchemaRegisterReport SchemaRegisterReportItem SchemaUndeletePlan SchemaUndeletePlanItem SchemaUndeleteReport SchemaUndeleteReportItem Segment SegmentBatch SegmentBatchList SegmentComparison SegmentComparisonList SegmentEntry SegmentEntryList SegmentList SegmentRecord SegmentRecordList SegmentVerification SegmentVerificationList StoredPartition StoredPartitionDescription StoredPartitionDescriptionList StoredPartitionList StoredTopic StoredTopicList Subject SubjectDescription SubjectDescriptionList SubjectList SubjectUsage SubjectUsageList Token TokenCreatePlan TokenCreatePlanItem TokenCreateReport TokenCreateReportItem TokenExpirePlan TokenExpirePlanItem TokenExpireReport TokenExpireReportItem TokenList TokenRenewPlan TokenRenewPlanItem TokenRenewReport TokenRenewReportItem TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopMirror TopMirrorList TopPartition TopPartitionList TopReader TopReaderList TopReplica TopReplicaList TopTopic TopTopicList TopTopicPartition TopTopicPartitionList TopTransaction TopTransactionList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicCreatePlan TopicCreatePlanItem TopicCreateReport TopicCreateReportItem TopicDeletePlan TopicDeletePlanItem TopicDeleteReport TopicDeleteReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicRestorePlan TopicRestorePlanItem TopicRestoreReport TopicRestoreReportItem TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem TopicWho TopicWhoList Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList UndoJournal UndoJournalList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem VerdictChange VerifiedPartition apply" ;;
         *) ;;
     esac
 }

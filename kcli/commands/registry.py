@@ -223,6 +223,17 @@ ROWS: dict[str, Row] = {
     "perf e2e": ("perf.e2e:e2e", CHANGES, "send and receive records, and measure the time between"),
     "perf compare": ("perf.compare:compare", LOCAL, "compare two runs, with confidence intervals"),
     "query": ("query:query", READS, "query topics by SQL"),
+    "segments": ("segments:segments", NOUN, "read and verify the files of brokers' logs"),
+    "segments list": (
+        "segments.list:list_segments", LOCAL,
+        "list topics, partitions or segments of log directories, with sizes, offsets and times",
+    ),
+    "segments describe": ("segments.describe:describe_segments", LOCAL, "describe partitions by their files"),
+    "segments dump": ("segments.dump:dump_segments", LOCAL, "print batches, records, or entries of indexes"),
+    "segments verify": (
+        "segments.verify:verify_segments", LOCAL,
+        "check that logs are whole, and that replicas are equal",
+    ),
     "pipeline": ("pipeline:pipeline", NOUN, "query, export, copy and compare whole topics, on Spark"),
     "pipeline export": ("pipeline.export:export", READS, "write the records of topics to files, each once"),
     "pipeline import": ("pipeline.import_topics:import_topics", CHANGES, "restore the topics of an export"),
@@ -289,6 +300,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "The cluster as files": ("export", "diff", "apply"),
     "Copy and pipeline": ("mirror", "pipeline"),
+    "Files of brokers": ("segments",),
     "Watch and measure": ("top", "exporter", "perf", "doctor"),
     "This tool": (
         "profile", "config", "sandbox", "demo", "undo", "completion", "schema", "man", "help",

@@ -11,6 +11,7 @@ from kcli.core.kernels.shapes import (
     Columns,
     DigestPiece,
     Headers,
+    LogState,
     MarkedRecords,
     NumberColumn,
     RecordColumns,
@@ -40,6 +41,17 @@ def _arrow_schema(field: object, /) -> object:
 def _arrow_stream(source: object, /) -> object:
     """A capsule ``arrow_array_stream`` that calls ``schema``, ``next`` and, once, ``close`` of the source."""
 
+def check_log(
+    data: Buffer,
+    origin: int,
+    state: LogState,
+    entries: bytes,
+    times: bytes,
+    base: int,
+    contiguous: bool,
+    interval: int,
+    /,
+) -> LogState: ...
 def crc32c(data: Buffer, value: int = 0, /) -> int: ...
 def crc32c_patch(crc: int, old: Buffer, new: Buffer, tail: int, /) -> int: ...
 def crc32c_tables(data: Buffer, value: int = 0, /) -> int:

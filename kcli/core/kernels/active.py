@@ -38,6 +38,7 @@ NATIVE: Any = _chosen if IMPLEMENTATION == "native" else None
 """The C module, for what is no kernel (``core/arrow/export.py``); None where Python is in use."""
 
 arrow_columns = _chosen.arrow_columns
+check_log = _chosen.check_log
 crc32c = _chosen.crc32c
 crc32c_patch = _chosen.crc32c_patch
 decode_columns = _chosen.decode_columns

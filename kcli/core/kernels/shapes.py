@@ -21,6 +21,29 @@ Row = tuple[bytes | None, bytes | None, bytes, int]
 """Key, value, header block, timestamp in ms."""
 
 
+class LogState(NamedTuple):
+    """How far a segment was checked, see ``check_log``; the C twin returns a plain tuple of the same numbers."""
+
+    at: int
+    """Position in the file of the next batch."""
+    then: int
+    """The offset behind the last batch; −1: any may come first."""
+    epoch: int
+    """Of the leader, of the batches that are expected."""
+    batches: int
+    records: int
+    missing: int
+    """Offsets without a record."""
+    entry: int
+    """The next entry of the offset index."""
+    indexed_at: int
+    """The position that the entry before it has; 0 without one."""
+    time_entry: int
+    """The next entry of the time index."""
+    max_timestamp: int
+    """Of all batches with records; −1 without any."""
+
+
 class BytesColumn(NamedTuple):
     """Byte strings in a layout of Arrow. ``width``: 4 or 8 bytes of an offset into ``data[0]``, or 16 of a view.
 

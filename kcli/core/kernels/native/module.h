@@ -10,6 +10,7 @@
 /* Each kernel with the least and the most of its arguments. Its twin of the same name in kernels/pure describes it. */
 #define ALL_KERNELS(KERNEL) \
     KERNEL(arrow_columns, 8, 8) \
+    KERNEL(check_log, 8, 8) \
     KERNEL(crc32c, 1, 2) \
     KERNEL(crc32c_patch, 4, 4) \
     KERNEL(crc32c_tables, 1, 2) \

@@ -4,6 +4,7 @@ Only ``kernels/active.py`` imports this; all other modules import the functions 
 """
 
 from kcli.core.kernels.pure.arrow import arrow_columns
+from kcli.core.kernels.pure.check_log import check_log
 from kcli.core.kernels.pure.crc import crc32c, crc32c_patch
 from kcli.core.kernels.pure.decode import decode_columns, decode_values, find_in_records
 from kcli.core.kernels.pure.digest import digest_records
@@ -32,6 +33,7 @@ from kcli.core.kernels.pure.text import encode_slices, encode_text, group_slices
 
 __all__ = [
     "arrow_columns",
+    "check_log",
     "crc32c",
     "crc32c_patch",
     "decode_columns",

@@ -217,6 +217,11 @@ ROWS: dict[str, Row] = {
     "mirror promote": ("mirror.promote:promote", CHANGES, "end a job for good, and state what of the source is there"),
     "mirror reverse": ("mirror.reverse:reverse", CHANGES, "copy back what was written since a job was promoted"),
     "mirror verify": ("mirror.verify:verify", READS, "compare what a job has copied with its source"),
+    "segments": ("segments:segments", NOUN, "list, read, check and restore the files of a broker's log"),
+    "segments restore": (
+        "segments.restore:restore", CHANGES,
+        "restore topics of log directories to a cluster, and prove that all is there",
+    ),
     "perf": ("perf:perf", NOUN, "measure rate and latency of a cluster"),
     "perf produce": ("perf.produce:produce", CHANGES, "send records, and measure rate and latency"),
     "perf consume": ("perf.consume:consume", READS, "read records, and measure the rate"),
@@ -288,7 +293,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "cluster", "brokers", "quorum", "features", "reassign", "elect-leaders", "acls", "users", "tokens", "quotas",
     ),
     "The cluster as files": ("export", "diff", "apply"),
-    "Copy and pipeline": ("mirror", "pipeline"),
+    "Copy and pipeline": ("mirror", "pipeline", "segments"),
     "Watch and measure": ("top", "exporter", "perf", "doctor"),
     "This tool": (
         "profile", "config", "sandbox", "demo", "undo", "completion", "schema", "man", "help",

@@ -65,8 +65,8 @@ POINT = (
         "all up to it is there and the source may have accepted more since.",
     ),
 )
-COLUMNS = (
-    *POINT,
+RECOVERY = (
+    *POINT[3:],
     Column(
         "target_offset",
         "number",
@@ -81,6 +81,12 @@ COLUMNS = (
         meaning="Records of the target after the last one whose offset in the source is known: copies from copied_to on, "
         "or of others.",
     ),
+)
+"""What a recovery point says of a partition, but for its gaps."""
+
+COLUMNS = (
+    *POINT[:3],
+    *RECOVERY,
     Column(
         "gaps",
         wide=True,
@@ -316,8 +322,7 @@ def _report(inv: Invocation, admin: Admin, promoted: Promoted) -> int:
 def _row(tp: TopicPartition, target: str, point: RecoveryPoint) -> dict[str, Any]:
     return {
         **_point_row(tp, target, point),
-        "target_offset": _known(point.target_offset),
-        "stored_beyond": point.stored_beyond,
+        **recovery_row(point),
         "gaps": [[gap.first, gap.last] for gap in point.gaps],
     }
 
@@ -327,12 +332,27 @@ def _point_row(tp: TopicPartition, target: str, point: RecoveryPoint) -> dict[st
         "topic": tp.topic,
         "partition": tp.partition,
         "target": target,
+        **_reached(point),
+        "why": point.why or None,
+    }
+
+
+def recovery_row(point: RecoveryPoint) -> dict[str, Any]:
+    """The values of ``RECOVERY``."""
+    return {
+        **_reached(point),
+        "target_offset": _known(point.target_offset),
+        "stored_beyond": point.stored_beyond,
+    }
+
+
+def _reached(point: RecoveryPoint) -> dict[str, Any]:
+    return {
         "copied_to": point.copied_to,
         "copied_time": _known(point.copied_ms),
         "source_end_seen": _known(point.source_end),
         "seen_at": _known(point.seen_ms),
         "may_be_missing": point.may_be_missing,
-        "why": point.why or None,
     }
 
 

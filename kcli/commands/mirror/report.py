@@ -1,6 +1,7 @@
 """The report of a mirror: the summary on stderr, rows for ``-o``, the exit status."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from kcli.account.outcomes import Outcome
 from kcli.account.survey import Missing
@@ -147,22 +148,32 @@ HEAD = (
 )
 
 
-def report(
-    inv: Invocation,
-    result: Result,
-    stop: Stop,
-    stranded: Mapping[TopicPartition, Mapping[str, object]] | None = None,
-) -> int:
-    """Prints the rows and the summary; returns the exit status. ``stranded``: of a way back, what its partitions have in
-    the columns ``STRANDED``.
+_NOTHING: Mapping[TopicPartition, Mapping[str, object]] = {}
+
+
+class Rows(NamedTuple):
+    """What a report prints: the kinds of the document and its items, and the columns; ``further``: what the partitions
+    have in those that ``COLUMNS`` lacks.
     """
+
+    kind: str = "MirrorReport"
+    item: str = "MirrorPartition"
+    columns: Sequence[Column] = COLUMNS
+    further: Mapping[TopicPartition, Mapping[str, object]] = _NOTHING
+
+
+MIRRORED = Rows()
+
+
+def report(inv: Invocation, result: Result, stop: Stop, printed: Rows = MIRRORED) -> int:
+    """Prints the rows and the summary; returns the exit status."""
     compared = {one.pair.source.tp: one for one in result.comparisons}
     for part in unread(result.comparisons):
         inv.lacks(part, later=True)
     rows = (
         {
             **_row(copy, compared.get(copy.source), copied=bool(result.seconds)),
-            **(stranded or {}).get(copy.source, {}),
+            **printed.further.get(copy.source, {}),
         }
         for copy in result.copies
     )
@@ -170,11 +181,8 @@ def report(
     groups = [group_row(one) for one in result.synced.offsets]
     not_set = lack_groups(inv, result.synced)
     head = {**totals, "groups": [item_of(GROUP_COLUMNS, row) for row in groups]} if groups else totals
-    kind = "MirrorReport" if stranded is None else "MirrorReversal"
-    columns = COLUMNS if stranded is None else (*COLUMNS, *STRANDED)
-    item = "MirrorPartition" if stranded is None else "ReturnedPartition"
-    print_rows(inv, kind, columns, rows, cluster, item=item, head=head)
-    print_groups(inv, kind, groups, cluster)
+    print_rows(inv, printed.kind, printed.columns, rows, cluster, item=printed.item, head=head)
+    print_groups(inv, printed.kind, groups, cluster)
     for topic, why in {(one.pair.source.tp.topic, one.ignored) for one in result.comparisons if one.ignored}:
         inv.talk.warn(f"topic {topic}: timestamps are not compared: {why}")
     inv.talk.note(_summary(result))

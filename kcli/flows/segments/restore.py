@@ -1,0 +1,84 @@
+"""A restore: topics of log directories, whose brokers are gone, copied to a cluster. It is a mirror job, exactly once, from
+directories that nobody writes any more: killed at any moment and run again, it goes on where it was.
+
+What is different from a mirror: a topic of the target that has records already is refused, as nobody could tell later
+which are of which; the source deletes nothing, so the target must not either; and at the end there is the recovery point,
+which a mirror states when it is promoted.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from kcli.core.clock import wall_ms
+from kcli.core.types import TopicPartition
+from kcli.flows.mirror.job.state import RecoveryPoint
+from kcli.flows.mirror.job.store import saved_jobs
+from kcli.flows.mirror.job.writer import Target
+from kcli.flows.mirror.plan.plan import CopyPlan
+from kcli.flows.mirror.plan.planning import Plan
+from kcli.flows.mirror.promotion.promote import points_now
+from kcli.flows.mirror.promotion.recovery_point import Seen
+from kcli.flows.mirror.run import Mirror
+from kcli.flows.mirror.topics.preflight import Finding
+from kcli.flows.mirror.topics.routes import Route
+from kcli.output.progress import counted
+
+JOB = "restore"
+"""The name of a job without ``--job``."""
+
+
+class Restore(Mirror):
+    """The copy of log directories; ``points`` after ``copy``."""
+
+    _source_keeps_all = True
+
+    def _default_name(self, source_id: str) -> str:  # noqa: ARG002 - the identity has the source beside the name
+        return JOB
+
+    def _planned(self, source_id: str) -> CopyPlan:
+        plan = super()._planned(source_id)
+        plan.found.findings.conflicts.extend(_filled(plan))
+        return plan
+
+    def _remarks(self, plan: Plan) -> list[str]:
+        return [*_replicas(plan, self._settings.replicas), *super()._remarks(plan)]
+
+    def points(self) -> Mapping[TopicPartition, RecoveryPoint]:
+        """What of the source the target has, by what the job has saved."""
+        saved = saved_jobs(self._target, self._target_admin, self._hooks).get(self._id)
+        if saved is None:
+            return {}
+        now, copies = wall_ms(), self._plan.copies
+        seen = {one.source: Seen(one.stop, now) for one in copies if one.stop is not None}
+        whys = {one.source: str(one.error) for one in copies if one.error is not None}
+        own = Target(self._target, self._target_admin, self._hooks, self._timeout)
+        return points_now(saved, own, seen, whys)
+
+
+def _filled(plan: CopyPlan) -> Sequence[Finding]:
+    """The topics that have records which this job has not restored."""
+    sources = {route.target: route.source for route in plan.found.routes}
+    return [
+        Finding(
+            Route(sources[name], name),
+            "the target has records already, which are not of this restore",
+            f"--map-topic {sources[name]}=NAME restores it under another name, --exclude {sources[name]} leaves it out; "
+            f"or delete topic {name}, if nobody needs it",
+        )
+        for name in plan.filled
+    ]
+
+
+def _replicas(plan: Plan, wanted: int | None) -> list[str]:
+    """The topics that are created with another number of replicas than they had."""
+    changed: dict[tuple[int, int], list[str]] = {}
+    sources = {route.target: route.source for route in plan.found.routes}
+    for spec in plan.found.findings.create:
+        had = plan.found.sources[sources[spec.name]].replicas
+        if spec.replication_factor != had:
+            changed.setdefault((spec.replication_factor, had), []).append(spec.name)
+    why = "" if wanted is not None else f": the target has {counted(plan.found.brokers, 'broker')}"
+    return [
+        f"  {', '.join(names[:3])}{f' and {len(names) - 3:,} more' if len(names) > 3 else ''}: created with "
+        f"{counted(now, 'replica')} of each partition instead of {had}{why}"
+        for (now, had), names in changed.items()
+    ]

@@ -145,6 +145,7 @@ class Mirror(Driver):
     ) -> None:
         super().__init__(settings, source, target, observer, hooks=hooks, timeout=timeout)
         self._handover = handover
+        self._absent: Mapping[TopicPartition, KcliError] = {}
         self._lease: JobLease | None = None
         self._id: JobId
         self._earlier: EarlierRuns
@@ -205,7 +206,13 @@ class Mirror(Driver):
             self._consumer.connect(self._timeout)
         jobs = self._jobs_on_source(self._source_admin)
         self._planner = Planner(
-            settings, self._selection, self._source_admin, self._target_admin, self._consumer, self._timeout
+            settings,
+            self._selection,
+            self._source_admin,
+            self._target_admin,
+            self._consumer,
+            self._timeout,
+            self._absent,
         )
         self._plan = plan = self._first_plan(jobs)
         findings = plan.found.findings

@@ -100,7 +100,7 @@ def check_losses(
         found = [
             _expired(route, values, here, *_older(own, expired, ends)),
             _too_early(route, values, *_older(own, early, ends)),
-            _too_late(route, values, own, late, sync, to_ms=to_ms, now=now),
+            _too_late(route, values, here, own, late, sync, to_ms=to_ms, now=now),
             _too_large(route, values, here, [one for one in own if sizes.get(one.source, 0) > _room(values)]),
         ]
         continues = plan.own.get(route.source) == route.target
@@ -235,6 +235,7 @@ def _too_early(route: Route, values: Values, records: int, partitions: int) -> F
 def _too_late(
     route: Route,
     values: Values,
+    source: Values,
     items: Sequence[PlannedPartition],
     answers: Found,
     sync: ConfigSync,
@@ -270,6 +271,7 @@ def _too_late(
             return _would_delete(
                 route,
                 values,
+                source,
                 RETENTION_MS,
                 f"the target would delete records soon after they are copied with times in ms: that of {record} is "
                 f"{instant_text(time)}",

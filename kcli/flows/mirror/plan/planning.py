@@ -1,6 +1,6 @@
 """What a run copies, and from where: the plan at its start, and the one with which it goes on after a fence."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kcli.core.admin.admin import Admin
@@ -13,6 +13,7 @@ from kcli.core.errors import ConfigError, KcliError
 from kcli.core.positions import OffsetSpec, RangeSpec, check_times
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.copy.errors import deleted_source, removed_at_source
+from kcli.flows.mirror.copy.offset_map import OffsetMap
 from kcli.flows.mirror.copy.partition_copy import PartitionCopy
 from kcli.flows.mirror.job.job import (
     Ends,
@@ -96,7 +97,9 @@ def survey_job(
 
 
 class Planner:
-    """``consumer`` reads the source; ``timeout`` (seconds) is for one look at its offsets."""
+    """``consumer`` reads the source; ``timeout`` (seconds) is for one look at its offsets. ``absent``: partitions that the
+    source's topics have and nobody can read, and why.
+    """
 
     def __init__(
         self,
@@ -106,8 +109,10 @@ class Planner:
         target: Admin,
         consumer: Consumer,
         timeout: float,
+        absent: Mapping[TopicPartition, KcliError],
     ) -> None:
         self._settings = settings
+        self._absent = absent
         self.selection = selection
         self._source = source
         self._target = target
@@ -137,7 +142,7 @@ class Planner:
             found.findings.denied.extend(denied)
             found = found._replace(creates_state=not exists)
             found.findings.denied.extend(denied_to_lease(self._target, job))
-        plan = self._planned(found, saved, self._spans(source_partitions(found), saved))
+        plan = self._planned(found, saved, self._spans(self._present(found), saved))
         if saved is not None:
             named = set(self.selection.selectors).intersection(found.gone)
             plan.copies.extend(_deleted(tp, one) for tp, one in saved.partitions.items() if tp.topic in named)
@@ -173,7 +178,11 @@ class Planner:
                 plan.copies.append(copy)
         return plan
 
+    def _present(self, found: Survey) -> list[TopicPartition]:
+        return [tp for tp in source_partitions(found) if tp not in self._absent]
+
     def _planned(self, found: Survey, saved: SavedJob | None, spans: Mapping[TopicPartition, Span]) -> Plan:
+        spans = {tp: span for tp, span in spans.items() if tp not in self._absent}
         ends = target_ends(self._target, found)
         source_ends = offsets(self._source, spans, LATEST)
         copies = partition_copies(
@@ -188,6 +197,7 @@ class Planner:
         if saved is not None:
             begun = [copy for copy in copies if copy.source in saved.partitions and copy.error is None]
             self._look_for_gaps(found, begun, source_ends)
+        copies += _absent_copies(found, self._absent)
         return Plan(found, saved, ends, copies)
 
     def _look_for_gaps(
@@ -234,6 +244,15 @@ class Planner:
                     to_high_watermark=True,
                 )
         return spans
+
+
+def _absent_copies(found: Survey, absent: Mapping[TopicPartition, KcliError]) -> Iterator[PartitionCopy]:
+    targets = {route.source: route.target for route in found.routes}
+    for tp in source_partitions(found):
+        if tp in absent:
+            made = PartitionCopy(tp, TopicPartition(targets[tp.topic], tp.partition), OffsetMap(0, 0), position=0)
+            made.fail(absent[tp])
+            yield made
 
 
 def _deleted(tp: TopicPartition, old: SavedPartition) -> PartitionCopy:

@@ -9,8 +9,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -72,25 +73,28 @@ def killed(kafka: Kafka, seed: int, journal: Path) -> list[Path]:
     return folders(kafka)
 
 
+def command(*words: object) -> list[str]:
+    return [sys.executable, "-m", "kcli", "segments", "restore", *map(str, words), "--yes", "-o", "json"]
+
+
 def restore(*words: object) -> subprocess.CompletedProcess[str]:
     """A run of the command."""
-    line = [sys.executable, "-m", "kcli", "segments", "restore", *map(str, words), "--yes", "-o", "json"]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command(*words), capture_output=True, text=True, timeout=600, check=False)
     print(done.stderr)
     return done
 
 
-def judge(bootstrap: str, journal: Path) -> None:
-    """The records of the new cluster, by the journal, and the positions of its groups."""
+def judged(bootstrap: str, journal: Path) -> Counter[str]:
+    """The verdicts on the records of the new cluster, by the journal; the positions of its groups are asserted."""
     ledger = read_ledger((journal / "records").read_text().splitlines(keepends=True))
     with CommittedReader(bootstrap, TOPIC, PARTITIONS) as there:
         there.read()
         found = check(ledger, RUN, there.reads(TOPIC))
         del found["unknown"]  # in flight when the brokers were killed
         print(f"{len(ledger.acked)} acknowledged, {sum(map(len, there.records))} restored: {dict(found)}")
-        assert found == {}
         for group in (PLAIN, IN_TRANSACTIONS):
             _judge_group(bootstrap, journal, group, there)
+    return found
 
 
 def _judge_group(bootstrap: str, journal: Path, group: str, there: CommittedReader) -> None:
@@ -112,12 +116,62 @@ def _judge_group(bootstrap: str, journal: Path, group: str, there: CommittedRead
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_cluster_that_was_killed_under_load_is_restored(seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("seed", "lost"), [(1, None), (2, None), (3, 0), (4, 1), (5, 2)])
+def test_a_cluster_that_was_killed_under_load_is_restored(seed: int, lost: int | None, tmp_path: Path) -> None:
+    """``lost``: the broker whose disk is gone."""
     with sandboxed(brokers=3, jvm_options=QUICK_JVM) as old, sandboxed(jvm_options=QUICK_JVM) as new:
-        paths = killed(old, seed, tmp_path)
+        paths = [path for node, path in enumerate(killed(old, seed, tmp_path)) if node != lost]
         done = restore(*paths, "--to", new.bootstrap, "--with-groups")
         report = json.loads(done.stdout)
         assert (done.returncode, report["complete"]) == (0, True), done.stderr
         assert all(one["digest_source"] == one["digest_target"] for one in report["items"])
-        judge(new.bootstrap, tmp_path)
+        assert judged(new.bootstrap, tmp_path) == {}
+
+
+@pytest.mark.long
+def test_damage_is_read_around_and_a_restore_that_is_killed_continues(tmp_path: Path) -> None:
+    """A batch is damaged on one disk: another one has it. Then on all of them: it ends the partition, or is left out."""
+    with (
+        sandboxed(brokers=3, jvm_options=QUICK_JVM) as old,
+        sandboxed(jvm_options=QUICK_JVM) as new,
+        sandboxed(jvm_options=QUICK_JVM) as other,
+    ):
+        paths = killed(old, 6, tmp_path)
+        line = [*paths, "--to", new.bootstrap, "--with-groups"]
+        _damage(paths[0], 0)
+        for seconds in (1.0, 1.5, 2.0, 2.5, 3.0):
+            process = subprocess.Popen(command(*line), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(seconds)
+            process.kill()
+            process.wait()
+        done = restore(*line)
+        assert done.returncode == 0
+        assert f"{TOPIC}-0" in done.stderr
+        assert judged(new.bootstrap, tmp_path) == {}
+        records = [number for path in paths[1:] for number in [_damage(path, 0)]][0]
+        line = [*paths, "--to", other.bootstrap, "-t", TOPIC, "--with-groups"]
+        stopped = restore(*line)
+        assert stopped.returncode == 5
+        skipped = restore(*line, "--on-corrupt", "skip")
+        assert skipped.returncode == 6
+        report = json.loads(skipped.stdout)
+        assert [one["gaps"] != [] for one in report["items"]] == [True, False, False]
+        found = judged(other.bootstrap, tmp_path)
+        assert found.pop("lost", 0) <= records
+        assert found == {}
+
+
+def _damage(path: Path, partition: int) -> int:
+    """Flips a byte of the batch in the middle of the partition's log; returns how many records the batch has."""
+    file = next((path / f"{TOPIC}-{partition}").glob("*.log"))
+    data = bytearray(file.read_bytes())
+    at = 0
+    places = []
+    while at < len(data):
+        places.append(at)
+        at += 12 + int.from_bytes(data[at + 8 : at + 12], "big")
+    middle = next(at for at in places[len(places) // 2 :] if not data[at + 22] & 0x20)  # no marker
+    data[middle + 70] ^= 0x55
+    file.write_bytes(data)
+    return int.from_bytes(data[middle + 57 : middle + 61], "big")

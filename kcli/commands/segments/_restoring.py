@@ -1,6 +1,7 @@
 """What ``kcli segments restore`` does: the plan and its question, the copy, and the recovery point as its report."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kcli.commands.mirror.promoting import RECOVERY, recovery_row
 from kcli.commands.mirror.report import COLUMNS, Rows, report
@@ -13,7 +14,8 @@ from kcli.flows.segments.restore import Restore
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted
 
-RESTORED = (*COLUMNS, *RECOVERY)
+_AT_A_GLANCE = ("topic", "partition", "target", "records", "state", "error", "copied_to", "copied_time", "may_be_missing")
+RESTORED = tuple(replace(one, wide=one.key not in _AT_A_GLANCE) for one in (*COLUMNS, *RECOVERY))
 
 
 class _Shown(CopyShown):

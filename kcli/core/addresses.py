@@ -1,4 +1,6 @@
-"""Addresses of brokers as users write them: ``HOST:PORT``, several separated by commas. Pure."""
+"""Addresses of brokers as users write them: ``HOST:PORT``, several separated by commas; and paths of log directories,
+likewise. Pure.
+"""
 
 import contextlib
 import re
@@ -17,6 +19,22 @@ def broker_addresses(servers: str) -> list[tuple[str, int]]:
             "no broker is named", do='name one: -b HOST:PORT, or bootstrap_servers="HOST:PORT" in a program'
         )
     return found
+
+
+def log_directories(log_dirs: str) -> list[str]:
+    """The paths in ``log.dirs``; ConfigError where there is none."""
+    found = [path for path in (part.strip() for part in log_dirs.split(",")) if path]
+    if not found:
+        raise ConfigError("log.dirs names no directory", why="its value is empty", do="leave it out, or name one")
+    return found
+
+
+def cluster_place(bootstrap_servers: str, log_dirs: str) -> str:
+    """Where a cluster is, in words: its brokers, or the directories that it is read from."""
+    if not log_dirs:
+        return bootstrap_servers
+    first, *others = log_directories(log_dirs)
+    return f"log directory {first}" + (f" and {len(others)} more" if others else "")
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -128,6 +128,52 @@ class CorruptRecordsError(ProtocolError):
 _DAMAGED = "the broker's copy of the log is damaged: restore it from a replica, or read past it"
 
 
+class DamagedFileError(CorruptRecordsError):
+    """A file of a log directory is damaged: ``path`` and ``position`` say where, ``offset`` what should be there.
+
+    ``offset`` and ``next_offset`` are −1 where nothing says so.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        position: int,
+        *,
+        why: str,
+        do: str = "",
+        offset: int = -1,
+        next_offset: int = -1,
+        tp: TopicPartition | None = None,
+    ) -> None:
+        where = f"{path} at byte {position}" + (f" (offset {offset})" if offset >= 0 else "")
+        super().__init__(where, why=why, do=do, tp=tp, next_offset=next_offset)
+        self.path = path
+        self.position = position
+        self.offset = offset
+
+    def in_partition(self, tp: TopicPartition) -> "DamagedFileError":
+        """See CorruptRecordsError."""
+        if self.tp is not None:
+            return self
+        return DamagedFileError(
+            self.path,
+            self.position,
+            why=self.why,
+            do=self.do or _DAMAGED,
+            offset=self.offset,
+            next_offset=self.next_offset,
+            tp=tp,
+        )
+
+
+class UnreadableFileError(KcliError):
+    """A file or folder cannot be read: no permission, a failing disk, not a file at all."""
+
+
+class FileGoneError(UnreadableFileError):
+    """A file that was there a moment ago is not any more: a broker that runs has deleted or replaced it."""
+
+
 class StoppedError(KcliError):
     """A decompression ended early because its thread is to stop (``codecs.decompress``); the batch is not damaged."""
 

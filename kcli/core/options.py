@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, FrozenInstanceError, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from kcli.core.addresses import cluster_place
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
 from kcli.core.secret import Secret
@@ -119,6 +120,12 @@ class ClientOptions(Declared):
         "",
         "brokers to start from: HOST:PORT, several separated by commas",
         aliases=("metadata.broker.list", "bootstrap.server"),
+    )
+    log_dirs: str = option(
+        "",
+        "read these log directories of brokers instead of asking brokers: paths, several separated by commas",
+        aliases=("log.dir",),
+        path=True,
     )
     client_id: str = option("kcli", "the name under which brokers log and limit this client")
     cluster_id: str = option("", "the id of the cluster that is meant: brokers of any other are refused")
@@ -300,6 +307,11 @@ class ClientOptions(Declared):
         "let brokers create missing topics that the client requests",
         aliases=("allow.auto.create.topics",),
     )
+
+    @property
+    def servers(self) -> str:
+        """Where the cluster is, as it is named to people: its brokers, or the directories that it is read from."""
+        return cluster_place(self.bootstrap_servers, self.log_dirs)
 
     @property
     def largest_response(self) -> int:

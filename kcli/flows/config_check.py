@@ -80,7 +80,7 @@ def _checked(sources: Sources, report: Report, warnings: list[str]) -> Resolved:
 
 def _check_brokers(resolved: Resolved, report: Report, warn: Callable[[str], None]) -> None:
     profile = resolved.profile
-    if resolved.values.get("bootstrap_servers") or profile is None:
+    if resolved.servers or profile is None:
         return
     empty = [pair for pair in profile.pairs if pair.key in BROKERS]
     if empty:

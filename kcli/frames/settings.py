@@ -43,7 +43,9 @@ def settings_of(kind: type[O], options: O | None, profile: str | None, values: M
             do="use keywords beside the profile",
         )
     parsed = given(kind, None, own)  # also checks the names
-    resolved = _resolved(profile, need_broker="bootstrap_servers" not in own)
+    resolved = _resolved(
+        profile, need_broker="bootstrap_servers" not in own, log_dirs=getattr(parsed, "log_dirs", "")
+    )
     reader = SecretReader(os.environ, warn)
     found = registry_values(
         reader, {name: value for name, value in resolved.registry.items() if name not in registry}
@@ -65,10 +67,11 @@ def warn(text: str) -> None:
     warnings.warn(text, stacklevel=level)
 
 
-def _resolved(profile: str, *, need_broker: bool) -> Resolved:
+def _resolved(profile: str, *, need_broker: bool, log_dirs: str) -> Resolved:
     files = SourceFiles()
     resolved = resolve(
         Sources(
+            flags={"log.dirs": log_dirs or None},
             environ=os.environ,
             read_file=files.properties,
             file_state=files.states.get,

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from kcli.core.addresses import cluster_place
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions, build, key_of, option_names
 from kcli.core.secret import Secret
@@ -45,8 +46,9 @@ class ClusterRef:
 
     @property
     def servers(self) -> str:
-        """The value of ``bootstrap.servers``."""
-        return str(self.values["bootstrap_servers"])
+        """Where the cluster is, as it is named to people."""
+        values = self.values
+        return cluster_place(str(values.get("bootstrap_servers", "")), str(values.get("log_dirs", "")))
 
     def options(self, kind: type[O], **own: Any) -> O:
         """The options of a client; ``own`` by field name replace those of the configuration."""
@@ -118,7 +120,7 @@ class JobCluster(NamedTuple):
 
     @property
     def servers(self) -> str:
-        """Its brokers, as they are named to people."""
+        """Where it is, as it is named to people."""
         return self.ref.servers
 
 

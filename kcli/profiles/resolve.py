@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from kcli.core.addresses import broker_addresses
+from kcli.core.addresses import broker_addresses, cluster_place
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
 from kcli.core.options import (
@@ -25,6 +25,7 @@ from kcli.core.options import (
 )
 from kcli.core.secret import Secret
 from kcli.profiles.file_safety import changeable, check_content
+from kcli.profiles.one_cluster import of_one_cluster
 from kcli.profiles.profile import COMMAND_LINE, MARKS, Pair, Profile, Report, raise_error
 from kcli.profiles.secret_keys import (
     COMMAND,
@@ -65,6 +66,12 @@ class Resolved:
     """The keys of the options of clients as their sources spell them, by field name."""
     unused: tuple[str, ...] = ()
     """What is said of options of SASL mechanisms other than the chosen one, which are ignored; ``details`` has it too."""
+
+    @property
+    def servers(self) -> str:
+        """Where the cluster is, as it is named to people; empty where none is named."""
+        values = self.values
+        return cluster_place(str(values.get("bootstrap_servers", "")), str(values.get("log_dirs", "")))
 
     def spelled(self, name: str) -> str:
         """The key of an option, as it was given."""
@@ -123,6 +130,7 @@ def resolve(sources: Sources, *, need_broker: bool = True, report: Report = rais
     brokers = [pair for pairs in ranked for pair in pairs if pair.key in BROKERS]
     if need_broker and not brokers and found.profile is None:
         ranked = [_of_sandbox(sources), *ranked]
+    ranked = of_one_cluster(ranked, report)
     check_protocol(ranked, report)
     idle: list[ConfigError] = []
     pairs, ignored = sifted(without_other_mechanisms(ranked, report, idle.append), report)
@@ -137,9 +145,11 @@ def resolve(sources: Sources, *, need_broker: bool = True, report: Report = rais
                 do="give HOST:PORT, or leave -b out to use what else is configured",
             )
         )
+    if not values.get("log_dirs"):
+        values.pop("log_dirs", None)
     if not values.get("bootstrap_servers"):
         values.pop("bootstrap_servers", None)
-        if need_broker:
+        if need_broker and "log_dirs" not in values:
             report(no_broker(found.profile, brokers[-1] if brokers else None))
     else:
         _check_addresses(values["bootstrap_servers"], origins["bootstrap_servers"], report)

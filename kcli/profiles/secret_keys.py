@@ -85,7 +85,10 @@ def absolute(key: str, text: str, folder: str) -> str:
     A profile is used in any folder, where a relative path would lead to another file or to none.
     """
     if text and names_file(key):
-        return _absolute(text, folder)
+        found = _field(key)
+        several = found is not None and found.name == "log_dirs"
+        paths = [path.strip() for path in text.split(",")] if several else [text]
+        return ",".join(_absolute(path, folder) for path in paths)
     if not runs_command(key):
         return text
     try:

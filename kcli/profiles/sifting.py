@@ -92,12 +92,12 @@ def without_other_mechanisms(
     mechanism, rank_of_mechanism = _chosen_mechanism(ranked)
     if not mechanism:
         return list(map(list, ranked))
-    empty = {_field_name(pair.key): not pair.text for source in ranked for pair in source}
+    empty = {field_name(pair.key): not pair.text for source in ranked for pair in source}
     found: list[list[Pair]] = []
     for rank, source in enumerate(ranked):
         found.append([])
         for pair in source:
-            name = _field_name(pair.key)
+            name = field_name(pair.key)
             users = mechanisms_of(name)
             if not users or mechanism in users:
                 found[-1].append(pair)
@@ -113,14 +113,14 @@ def _chosen_mechanism(ranked: Sequence[Sequence[Pair]]) -> tuple[str, int]:
         (pair.text.strip(), rank)
         for rank, source in enumerate(ranked)
         for pair in source
-        if _field_name(pair.key) == "sasl_mechanism"
+        if field_name(pair.key) == "sasl_mechanism"
     ]
     name, rank = found[-1] if found else ("", -1)
     known = field_of(_MECHANISM).metadata["choices"]
     return next((one for one in known if one.lower() == name.lower()), ""), rank
 
 
-def _field_name(key: str) -> str:
+def field_name(key: str) -> str:
     """The name of the option that a key gives, or says where to read; empty for a key of no client."""
     named = source_key(key)
     found = option_field(named[0] if named is not None else key)

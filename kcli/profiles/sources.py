@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 FLAGS = {
     "bootstrap.servers": "-b",
+    "log.dirs": "--from-dir",
     "client.id": "--client-id",
     "allow.plaintext.secrets": "--allow-plaintext-secrets",
 }
@@ -158,7 +159,10 @@ def _translated(pairs: list[Pair], report: Report) -> list[Pair]:
     return translated(pairs, report)
 
 
-BROKERS = frozenset(("bootstrap.servers", "metadata.broker.list", "bootstrap.server"))
+LOG_DIRS = frozenset(("log.dirs", "log.dir"))
+"""The options that name the log directories of a cluster, which are read instead of its brokers."""
+BROKERS = frozenset(("bootstrap.servers", "metadata.broker.list", "bootstrap.server")) | LOG_DIRS
+"""The options that name a cluster."""
 
 
 VARIABLE = "KCLI_PROFILE"
@@ -183,7 +187,7 @@ def _choice(sources: Sources, configs: "Sequence[ConfigFile]") -> _Choice:
 
 def _other_cluster(own: Iterable[Pair], stronger: Iterable[Pair]) -> Pair | None:
     """The strongest of the pairs that names brokers, if one of these is not among the brokers that ``own`` has; None
-    where either names no brokers.
+    where either names no brokers. Log directories are another cluster than brokers, whatever they hold.
     """
     mine, theirs = (
         [pair for pair in pairs if pair.key in BROKERS and pair.text] for pairs in (own, stronger)

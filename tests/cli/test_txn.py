@@ -16,8 +16,12 @@ from kcli.core.protocol.messages.describe_transactions import DescribeTransactio
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.list_transactions import ListTransactionsRequest
 from kcli.core.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
+from kcli.core.protocol.stored.transaction_records import (
+    PartitionsSchema,
+    TransactionLogKey,
+    TransactionLogValue,
+)
 from kcli.core.types import ProducerRecord
-from kcli.serde.internal.transaction_records import PartitionsSchema, TransactionLogKey, TransactionLogValue
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.committing import put
 from tests.fake.cluster import FakeCluster

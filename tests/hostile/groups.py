@@ -22,12 +22,12 @@ from kcli.core.protocol.messages.consumer_protocol import (
 )
 from kcli.core.protocol.messages.join_group import JoinGroupResponseMember
 from kcli.core.protocol.schema import Struct
+from kcli.core.protocol.stored.kinds import KINDS
+from kcli.core.protocol.stored.metadata_records import KINDS as METADATA_KINDS
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.copy.offset_map import OffsetMap
 from kcli.flows.mirror.job.state import JobState, PartitionProgress, job_record, load_jobs, partition_records
 from kcli.serde.errors import DecodeError
-from kcli.serde.internal.kinds import KINDS
-from kcli.serde.internal.metadata_records import KINDS as METADATA_KINDS
 from kcli.serde.internal.metadata_serde import MetadataSerde
 from kcli.serde.internal.serde import InternalTopicSerde
 from kcli.serde.json_text import dump_json

@@ -5,7 +5,7 @@ from tools.protocol.definitions import Definition, definitions, versions_of
 from tools.protocol.render import Tables, imports
 
 FOLDER = "kcli/core/protocol/messages"
-RECORDS_FOLDER = "kcli/serde/internal"
+RECORDS_FOLDER = "kcli/core/protocol/stored"
 _NEVER = (1, 0)
 
 

@@ -87,7 +87,7 @@ def run(inv: Invocation, **given: Any) -> int:
     serdes = decoding.serdes if decoding is not None else nullcontext()
     joins = 0 if asked.keeps_single_records else RUN_BYTES
     with serdes, Consumer(client, hooks=inv.hooks, joins=joins) as consumer:
-        with inv.first_contact(client.bootstrap_servers):
+        with inv.first_contact(client.servers):
             consumer.connect(inv.timeout)
         consumers.append(consumer)
         reading = _ConsumeRun(inv, consumer, topics, spec, chosen, asked, decoding, commit=commit)

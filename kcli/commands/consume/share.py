@@ -51,7 +51,7 @@ def run_shared(inv: Invocation, asked: ConsumeOptions) -> int:
         consumer = ShareConsumer(options, hooks=inv.hooks, on_settled=result.add, joins=RUN_BYTES)
         ending.callback(consumer.close, 0.0, accept=False)  # unless it has been closed in order
         consumers.append(consumer)
-        with inv.first_contact(options.bootstrap_servers):
+        with inv.first_contact(options.servers):
             consumer.connect(inv.timeout)
         if (lacking := consumer.cluster.lacks(ShareFetchRequest)) is not None:
             raise UnsupportedError(

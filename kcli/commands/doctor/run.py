@@ -49,7 +49,7 @@ def examine(inv: Invocation, topic: str | None, group: str | None) -> int:
     return show_findings(
         inv,
         examination.findings(),
-        subject.options.bootstrap_servers,
+        subject.options.servers,
         cluster=lambda: examination.cluster_id,
     )
 

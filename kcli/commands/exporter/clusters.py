@@ -30,7 +30,7 @@ def clusters(inv: Invocation, profiles: Sequence[str]) -> list[Cluster]:
     inv.values.profile = names[0] if names else None
     options, profile = admin_options(inv), inv.resolved.profile
     name = profile.name if profile is not None else ""
-    return [Cluster(name, str(options.bootstrap_servers), options, inv.timeout)]
+    return [Cluster(name, options.servers, options, inv.timeout)]
 
 
 def _of_profile(inv: Invocation, name: str) -> Cluster:
@@ -38,4 +38,4 @@ def _of_profile(inv: Invocation, name: str) -> Cluster:
     timeout = inv.timeout_with(configuration)
     options = configuration.client_options(ClientOptions, timeout, CREATES_NONE, {})
     configuration.check_no_registry()
-    return Cluster(name, str(options.bootstrap_servers), options, timeout)
+    return Cluster(name, options.servers, options, timeout)

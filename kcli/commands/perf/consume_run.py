@@ -169,7 +169,7 @@ def _start(inv: Invocation, asked: ConsumeOptions) -> str:
 def _topic(inv: Invocation, topic: str, options: ConsumerOptions) -> tuple[list[int], str | None, int]:
     """First contact: the partitions of the topic, the cluster's id, and how many offsets there are."""
     with Consumer(options, hooks=inv.hooks) as consumer:
-        with inv.first_contact(options.bootstrap_servers):
+        with inv.first_contact(options.servers):
             consumer.connect(inv.timeout)
         Topics([topic], "perf consume").existing(consumer, inv.timeout, inv.failed)
         numbers = consumer.partitions([topic], inv.timeout)[topic]

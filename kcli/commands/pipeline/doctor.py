@@ -89,4 +89,4 @@ def _names_no_broker(inv: Invocation) -> bool:
         inv.read_profile()
     except ConfigError:
         return False
-    return not inv.resolved.values.get("bootstrap_servers")
+    return not inv.resolved.servers

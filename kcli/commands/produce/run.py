@@ -123,7 +123,7 @@ class SendingRun:
         self._connect()
 
     def _connect(self) -> None:
-        with self.inv.first_contact(self.client.bootstrap_servers):
+        with self.inv.first_contact(self.client.servers):
             self.producer.connect([], self.inv.timeout)
         partition, self.partitions = self.asked.partition, self._find_topic()
         if partition is not None and partition >= self.partitions:

@@ -29,7 +29,7 @@ def test(inv: Invocation, name: str | None) -> int:
     seconds = min(inv.timeout, options.socket_connection_setup_timeout_ms / 1000)
     reach = Reach(options, seconds, without_security(inv.hooks))
     return show_findings(
-        inv, _findings(inv, options, reach), options.bootstrap_servers, cluster=lambda: reach.cluster_id
+        inv, _findings(inv, options, reach), options.servers, cluster=lambda: reach.cluster_id
     )
 
 

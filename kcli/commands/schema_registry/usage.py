@@ -62,7 +62,7 @@ def subject_usage(
     with registry_of(inv) as registry:
         usage = Usage(Ids.of(described(registry, named, deleted=True)))
         with record_consumer(inv) as consumer:
-            with inv.first_contact(inv.resolved.values["bootstrap_servers"]):
+            with inv.first_contact(inv.resolved.servers):
                 consumer.connect(inv.timeout)
             found = chosen.existing(consumer, inv.timeout, inv.failed)
             numbers = consumer.partitions(found, inv.timeout)

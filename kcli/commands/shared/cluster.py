@@ -47,7 +47,7 @@ def admin_options(inv: Invocation, *, with_registry: bool = False) -> ClientOpti
 
 def connect(inv: Invocation, admin: Admin) -> str:
     """First contact, with a note when it takes long; returns the cluster's id."""
-    with inv.first_contact(inv.resolved.values["bootstrap_servers"]):
+    with inv.first_contact(inv.resolved.servers):
         inv.cluster_id = admin.cluster_id()
     return inv.cluster_id
 

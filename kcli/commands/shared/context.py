@@ -63,7 +63,7 @@ class ClusterName(NamedTuple):
 
 def cluster_name(resolved: Resolved) -> ClusterName:
     """The name of the cluster that these options lead to."""
-    brokers = str(resolved.values.get("bootstrap_servers", ""))
+    brokers = resolved.servers
     first, comma, _ = brokers.partition(",")
     details = []
     if resolved.profile is not None:

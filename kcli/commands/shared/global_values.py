@@ -19,6 +19,7 @@ class GlobalValues:
     bootstrap_server: str | None = None
     command_config: tuple[str, ...] = ()
     command_property: tuple[str, ...] = ()
+    from_dir: tuple[str, ...] = ()
     output: str | None = None
     no_headers: bool = False
     client_id: str | None = None
@@ -53,6 +54,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "command_config": ("-F", "--command-config"),
     "command_property": ("-X", "--command-property"),
     "client_id": ("--client-id",),
+    "from_dir": ("--from-dir",),
     "profile": ("--profile",),
     "allow_plaintext_secrets": ("--allow-plaintext-secrets",),
 }
@@ -75,6 +77,7 @@ class ClusterWords(NamedTuple):
     client_id: str | None
     allow_plaintext_secrets: bool = False
     profile: str | None = None
+    from_dir: tuple[str, ...] = ()
 
 
 def cluster_words(words: Iterable[str | None]) -> ClusterWords | None:
@@ -99,6 +102,7 @@ def cluster_words(words: Iterable[str | None]) -> ClusterWords | None:
         client_id=_last(values["client_id"]),
         allow_plaintext_secrets=bool(values[_FLAG]),
         profile=_last(values["profile"]),
+        from_dir=tuple(values["from_dir"]),
     )
 
 

@@ -37,7 +37,7 @@ def find_topic(inv: Invocation, topic: str, options: ProducerOptions) -> LoadTar
     """First contact; for an unknown topic an error with the nearest ones, and how to create it."""
     inv.configuration.check_no_registry()
     with Producer(options, hooks=inv.hooks) as producer:
-        with inv.first_contact(options.bootstrap_servers):
+        with inv.first_contact(options.servers):
             producer.connect([], inv.timeout)
         try:
             producer.connect([topic], inv.timeout, TOPIC_PATIENCE)

@@ -64,8 +64,8 @@ class DocumentCluster(NamedTuple):
 
     @property
     def servers(self) -> str:
-        """The brokers to start from."""
-        return str(self.options.bootstrap_servers)
+        """Where it is, as it is named to people."""
+        return self.options.servers
 
 
 def document_clusters(

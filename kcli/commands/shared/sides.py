@@ -58,7 +58,7 @@ class Side:
             inv.acts_under(self._configuration)
         resolved = self._configuration.resolved
         inv.clusters.append(resolved)
-        self.servers = str(resolved.values["bootstrap_servers"])
+        self.servers = resolved.servers
         self.name = cluster_name(resolved)
         profile = resolved.profile
         self.option = (

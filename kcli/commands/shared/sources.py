@@ -15,6 +15,7 @@ def sources_of(given: GlobalValues | ClusterWords, find_sandbox: FindSandbox) ->
     return Sources(
         flags={
             "bootstrap.servers": given.bootstrap_server,
+            "log.dirs": ",".join(given.from_dir) or None,
             "client.id": given.client_id,
             "allow.plaintext.secrets": "true" if given.allow_plaintext_secrets else None,
         },

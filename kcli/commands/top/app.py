@@ -94,8 +94,8 @@ def cluster_options(inv: Invocation) -> tuple[str, ...]:
     words: list[str] = []
     if resolved.profile is not None:
         words += ["--profile", resolved.profile.name]
-    if values.bootstrap_server or resolved.profile is None:
-        words += ["-b", values.bootstrap_server or str(resolved.values["bootstrap_servers"])]
+    if values.bootstrap_server or (resolved.profile is None and not resolved.values.get("log_dirs")):
+        words += ["-b", values.bootstrap_server or resolved.servers]
     for path in values.command_config:
         words += ["-F", path]
     for pair in values.command_property:

@@ -32,7 +32,7 @@ class _OwnCluster:
 
     def __init__(self, inv: Invocation) -> None:
         self._inv = inv
-        self.servers = str(inv.resolved.values["bootstrap_servers"])
+        self.servers = inv.resolved.servers
 
     def options(self, kind: type[O], **own: Any) -> O:
         """The options of a client; ``own`` by field name."""

@@ -36,6 +36,7 @@ from kcli.core.protocol.api import Request
 from kcli.core.types import Node
 
 if TYPE_CHECKING:
+    import socket
     import ssl
 
     from kcli.core.cluster import authentication  # noqa: F401 - imported on use
@@ -90,12 +91,15 @@ class Brokers:
         *,
         resolve: Callable[[str, int], list[Address]] = lookup,
         check_host: HostCheck = _LEGAL,
+        connect: Callable[[], socket.socket] | None = None,
     ) -> None:
         self._loop = loop
         self._options = options
         self._hooks = hooks
         self._resolve = resolve
         self._check_host = check_host
+        self._connected = connect
+        """Where all nodes are in this process: makes a connection to them."""
         self.on_channel: Callable[[Channel], None] | None = (
             None  # an observer of connections that are being made
         )
@@ -308,7 +312,9 @@ class Brokers:
         if self.on_channel is not None:
             self.on_channel(channel)
         self._loop.add(channel)
-        if is_literal(node.host):
+        if self._connected is not None:
+            channel.adopt(self._connected())
+        elif is_literal(node.host):
             channel.open(self._resolve(node.host, node.port))
         else:
             self._lookup_and_open(node, channel)

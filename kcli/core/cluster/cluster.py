@@ -78,9 +78,7 @@ class Cluster:
         self.view = ClusterView()
         self.topics: set[str] = set()
         self.all_known = False
-        self._bootstrap = bootstrap_nodes(options.bootstrap_servers)
-        check = host_check(options.metadata_allowed_hosts, {node.host for node in self._bootstrap})
-        self.brokers = Brokers(self.loop, options, hooks, check_host=check)
+        self._bootstrap, self.brokers = self._reached()
         self._next_any = 0
         self._refreshing: Future[ClusterView] | None = None
         self._refresh = MetadataRefresh(options)
@@ -95,6 +93,21 @@ class Cluster:
 
     def __exit__(self, *_exc: object) -> None:
         self.close()
+
+    def _reached(self) -> tuple[list[Node], Brokers]:
+        """The nodes to start from, and the connections."""
+        options = self.options
+        if options.log_dirs:
+            # Only for clusters of log directories.
+            from kcli.core.offline.cluster import first_node, server_of
+
+            server = server_of(options)
+            return [first_node(options)], Brokers(
+                self.loop, options, self.hooks, check_host=lambda _node: None, connect=server.connect
+            )
+        bootstrap = bootstrap_nodes(options.bootstrap_servers)
+        check = host_check(options.metadata_allowed_hosts, {node.host for node in bootstrap})
+        return bootstrap, Brokers(self.loop, options, self.hooks, check_host=check)
 
     # --- the low-level client ----------------------------------------------------------------------
 

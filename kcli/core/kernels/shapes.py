@@ -161,3 +161,37 @@ MarkRun = tuple[bytes, int, int]
 
 MarkedRecords = tuple[int, int, list[MarkRun]]
 """Records, marked or not; bytes of their keys and values; the runs of the marked ones, in the order of the records."""
+
+
+# --- scan_batches (tests/parity/test_scan.py) ---
+
+MOST_EVENTS = 4096
+"""Events after which a scan ends."""
+
+
+class Scanned(NamedTuple):
+    """What the headers of adjacent batches say. ``end`` is where the next batch would begin.
+
+    ``records`` are those of data batches, ``markers`` the control batches. ``first_offset`` is the base offset of the first
+    batch (−1 without one), ``next_offset`` the offset after the last batch, and ``epoch`` the leader epoch of all. ``lowest`` is the lowest base timestamp and ``highest`` the highest of
+    the highest timestamps, of the batch at ``highest_at``. ``codecs`` counts batches by codec; ``sizes`` by the number of
+    bits of their size, less one: entry 10 has those of 1,024 to 2,047 bytes.
+
+    ``events`` are three native int64 each, in the order of the log: base offset, producer id, and the position of a
+    control batch, or −1 for data of a transaction. Data is reported at least for the first batch after each control batch
+    or batch of another producer.
+    """
+
+    end: int
+    batches: int
+    records: int
+    markers: int
+    first_offset: int
+    next_offset: int
+    epoch: int
+    lowest: int
+    highest: int
+    highest_at: int
+    codecs: tuple[int, ...]
+    sizes: tuple[int, ...]
+    events: bytes

@@ -202,6 +202,12 @@ class Channel:
             self._each = max(0.0, self._setup_deadline - now) / (len(self._addresses) + 1)
             self._attempt_deadline = now + self._each
 
+    def adopt(self, connected: socket.socket) -> None:
+        """Takes a socket that is connected already, and does not block, as of a socket pair."""
+        self.on_stage(Stage.RESOLVED)
+        self.attempt += 1
+        self._socket = connected
+
     def next_deadline(self) -> float:
         """The earliest time at which something here is overdue."""
         due = self.connection.next_deadline()

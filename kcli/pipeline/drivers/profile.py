@@ -74,7 +74,7 @@ def pinned(
 ) -> Pinned:
     """The ranges of the topics, up to their ends now. ``exact_times``: see ``pin``."""
     with Consumer(options, hooks=observer.hooks) as consumer:
-        with observer.contact(options.bootstrap_servers):
+        with observer.contact(options.servers):
             consumer.connect(observer.timeout)
         slices = pin(
             consumer,

@@ -1,1 +1,1 @@
-"""Records of brokers' internal topics: tables of Kafka's records, and the serdes that read them."""
+"""Serdes of brokers' internal topics: their records (kcli.core.protocol.stored) as JSON."""

@@ -8,9 +8,9 @@ controller, the bytes are kept in base64.
 from typing import Any
 
 from kcli.core.errors import ProtocolError
-from kcli.core.protocol.codec import read_uvarint
+from kcli.core.protocol.stored.metadata_records import KINDS
+from kcli.core.protocol.stored.reading import metadata_head
 from kcli.serde.errors import DecodeError, EncodeError
-from kcli.serde.internal.metadata_records import KINDS
 from kcli.serde.internal.serde import fields_of, raw_fields, read_struct
 from kcli.serde.serde import JsonValue, Serde, SerdeContext
 
@@ -26,7 +26,10 @@ class MetadataSerde(Serde):
     def decode(self, data: bytes, context: SerdeContext) -> JsonValue:
         if context.part == "key":
             raise DecodeError("the key cannot be read", why="records of the metadata log have none")
-        frame, number, version, pos = _head(data)
+        try:
+            frame, number, version, pos = metadata_head(data)
+        except ProtocolError as error:
+            raise DecodeError(error.what, why=error.why) from None
         if frame != _FRAME:
             raise DecodeError(
                 "the value is no metadata record", why=f"its frame has version {frame}, not {_FRAME}"
@@ -42,15 +45,3 @@ class MetadataSerde(Serde):
 
     def encode(self, value: JsonValue, context: SerdeContext) -> bytes:  # noqa: ARG002 - it refuses all
         raise EncodeError(f"the {context.part} cannot be written", why=f"{self.name} is only read")
-
-
-def _head(data: bytes) -> tuple[int, int, int, int]:
-    """Frame, type and version, and where the fields begin."""
-    view = memoryview(data)
-    try:
-        frame, pos = read_uvarint(view, 0)
-        number, pos = read_uvarint(view, pos)
-        version, pos = read_uvarint(view, pos)
-    except (IndexError, ProtocolError):
-        raise DecodeError("the value is no metadata record", why="it ends before its fields begin") from None
-    return frame, number, version, pos

@@ -9,16 +9,13 @@ from typing import Any
 
 from kcli.core.errors import ProtocolError
 from kcli.core.group.consumer_protocol import PROTOCOL_TYPE, decode_assignment, decode_subscription
-from kcli.core.protocol import compiler
 from kcli.core.protocol.schema import UUID, Array, Struct
+from kcli.core.protocol.stored.group_records import GroupMetadataValue
+from kcli.core.protocol.stored.kinds import KINDS, TRANSACTION_STATES
+from kcli.core.protocol.stored.reading import NEVER, struct_of
+from kcli.core.protocol.stored.transaction_records import TransactionLogValue
 from kcli.serde.errors import DecodeError, EncodeError
-from kcli.serde.internal.group_records import GroupMetadataValue
-from kcli.serde.internal.kinds import KINDS, TRANSACTION_STATES
-from kcli.serde.internal.transaction_records import TransactionLogValue
 from kcli.serde.serde import JsonValue, Serde, SerdeContext
-
-_NEVER = 0x7FFF
-"""For ``flexible``: no version has tagged fields."""
 
 
 class InternalTopicSerde(Serde):
@@ -44,7 +41,7 @@ class InternalTopicSerde(Serde):
         return {
             "type": number,
             "name": kind.name,
-            "data": fields_of(read_struct(kind.key, data, 2, 0, _NEVER, context)),
+            "data": fields_of(read_struct(kind.key, data, 2, 0, NEVER, context)),
         }
 
     def _value(self, data: bytes, context: SerdeContext) -> JsonValue:
@@ -81,13 +78,9 @@ def read_struct(
 ) -> Struct:
     """What stands from ``pos`` to the end of ``data``; DecodeError if it is something else."""
     try:
-        found, end = compiler.decode(cls, memoryview(data), pos, version, flexible=version >= flexible)
+        return struct_of(cls, data, pos, version, flexible)
     except ProtocolError as error:
-        raise DecodeError(f"the {context.part} is no {cls.__name__}", why=str(error)) from None
-    if end != len(data):
-        why = f"{len(data) - end} bytes are left behind the end"
-        raise DecodeError(f"the {context.part} is no {cls.__name__}", why=why)
-    return found
+        raise DecodeError(f"the {context.part} is no {cls.__name__}", why=error.why or error.what) from None
 
 
 def _shown(found: Struct, version: int) -> dict[str, Any]:

@@ -16,16 +16,20 @@ from kcli.core.group.consumer_protocol import (
     encode_subscription,
 )
 from kcli.core.protocol import compiler
-from kcli.core.types import TopicPartition
-from kcli.serde.errors import DecodeError, EncodeError
-from kcli.serde.internal.group_records import (
+from kcli.core.protocol.stored.group_records import (
     GroupMetadataValue,
     MemberMetadata,
     OffsetCommitKey,
     OffsetCommitValue,
 )
-from kcli.serde.internal.kinds import KINDS, RecordKind
-from kcli.serde.internal.transaction_records import PartitionsSchema, TransactionLogKey, TransactionLogValue
+from kcli.core.protocol.stored.kinds import KINDS, RecordKind
+from kcli.core.protocol.stored.transaction_records import (
+    PartitionsSchema,
+    TransactionLogKey,
+    TransactionLogValue,
+)
+from kcli.core.types import TopicPartition
+from kcli.serde.errors import DecodeError, EncodeError
 from kcli.serde.json_text import dump_json
 from kcli.serde.serde import SerdeContext
 from tests.unit.serde.schemas import serde

@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 
 from kcli.core.protocol.schema import INT64, STRING, Struct, field
-from kcli.serde.internal import metadata_records
-from kcli.serde.internal.group_records import OffsetCommitValue
-from kcli.serde.internal.kinds import KINDS, TRANSACTION_STATES, RecordKind
+from kcli.core.protocol.stored import metadata_records
+from kcli.core.protocol.stored.group_records import OffsetCommitValue
+from kcli.core.protocol.stored.kinds import KINDS, TRANSACTION_STATES, RecordKind
 from kcli.serde.serde import SerdeContext
 from tests.protocol.compare import struct_differences
 from tests.protocol.java_messages import JavaMessages, missing

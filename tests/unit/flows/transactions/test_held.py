@@ -5,6 +5,7 @@ from itertools import product
 import pytest
 
 from kcli.core.admin.transactions import ProducerDescription, TransactionDescription
+from kcli.core.protocol.stored.kinds import TRANSACTION_STATES
 from kcli.core.types import TopicPartition
 from kcli.flows.transactions.held import (
     ENDING,
@@ -15,7 +16,6 @@ from kcli.flows.transactions.held import (
     PartitionTransaction,
     state_of,
 )
-from kcli.serde.internal.kinds import TRANSACTION_STATES
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

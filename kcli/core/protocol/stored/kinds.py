@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kcli.core.protocol.schema import Struct
-from kcli.serde.internal import group_records, share_records, transaction_records
+from kcli.core.protocol.stored import group_records, share_records, transaction_records
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ KINDS: dict[str, dict[int, RecordKind]] = {
     "transaction_state": _kinds(transaction_records.KINDS),
     "share_group_state": _kinds(share_records.KINDS),
 }
-"""By serde, then by number."""
+"""By topic, without the underscores, then by number."""
 
 TRANSACTION_STATES = {
     0: "Empty",

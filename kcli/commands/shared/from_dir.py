@@ -1,0 +1,39 @@
+"""``--from-dir``: log directories that a command reads instead of asking brokers."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from kcli.commands.shared.global_values import GlobalValues
+from kcli.commands.shared.usage import usage
+
+
+def from_dir_option(what: str = "read") -> Callable[[Any], Any]:
+    """``--from-dir``; ``what`` the command does with what is there."""
+    return click.option(
+        "--from-dir",
+        multiple=True,
+        expose_value=False,
+        callback=_keep,
+        metavar="PATH",
+        help=f"{what} what brokers have left in this log directory, folder of a partition, or .log file, instead of asking "
+        "brokers; repeatable",
+    )
+
+
+def _keep(ctx: click.Context, _param: click.Parameter, paths: tuple[str, ...]) -> None:
+    """Keeps the absolute paths: tasks of a job run in other folders."""
+    if ctx.resilient_parsing or not paths:
+        return
+    for path in paths:
+        if not path.strip() or "," in path:
+            raise usage(
+                f"--from-dir {path!r}",
+                why="paths are separated by commas" if path.strip() else "it is empty; perhaps a variable is not set",
+                do="name the directory by a link without a comma" if path.strip() else "name a directory",
+                ctx=ctx,
+            )
+    values = ctx.ensure_object(GlobalValues)
+    values.from_dir = (*values.from_dir, *(os.path.abspath(os.path.expanduser(path)) for path in paths))

@@ -1,0 +1,406 @@
+"""One partition from its files: where a record is, what is in a range, transactions, epochs.
+
+    with PartitionLog(folder) as log:
+        for segment, (position, batch) in log.batches(log.start_offset, log.end_offset):
+            print(segment.path, position, batch.base_offset)
+
+An index is a hint: the batch that it names is looked at, and where that is not the one, or there is no index, the log is read.
+"""
+
+import os
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from kcli.core.errors import DamagedFileError, KcliError
+from kcli.core.kernels.shapes import Scanned
+from kcli.core.kernels.varint import INT64_MAX
+from kcli.core.logdir import leader_epochs, offset_index, time_index
+from kcli.core.logdir.aborted_index import Aborted
+from kcli.core.logdir.folders import PartitionFolder, read_file
+from kcli.core.logdir.leader_epochs import EpochStart
+from kcli.core.logdir.offset_index import OffsetIndex
+from kcli.core.logdir.segment_files import SegmentFile, choose_files
+from kcli.core.logdir.time_index import TimeIndex
+from kcli.core.logdir.transactions import Ended, Transactions
+from kcli.core.records.segment import Placed, Segment, Tail
+from kcli.core.records.view import BatchView
+from kcli.core.types import TopicPartition
+
+_OPEN = 4
+"""Segments that stay open."""
+_FINE = 1 << 16
+"""Bytes in which a batch is looked for by its time, one by one."""
+
+
+class Place(NamedTuple):
+    """A batch: the number of its segment in ``PartitionLog.files``, and its position there."""
+
+    segment: int
+    position: int
+
+
+class TimedOffset(NamedTuple):
+    """A record found by its time."""
+
+    offset: int
+    timestamp: int
+    leader_epoch: int
+
+
+class OpenTransaction(NamedTuple):
+    """A transaction without a marker up to the end of the log."""
+
+    producer_id: int
+    first_offset: int
+
+
+class PartitionLog:
+    """A partition that is open. Segments are opened when they are read, and only a few stay so.
+
+    ``end_offset`` is behind the last whole batch, ``last_epoch`` the leader epoch of that (−1 without one, or in an old
+    format); ``tail`` is what follows it in the last segment. ``refresh`` looks again at a folder whose broker runs.
+    """
+
+    def __init__(self, folder: PartitionFolder) -> None:
+        self.folder = folder
+        self.files: tuple[SegmentFile, ...] = ()
+        self.start_offset = self.end_offset = 0
+        self.last_epoch = -1
+        self.tail: Tail | None = None
+        self._segments: OrderedDict[str, Segment] = OrderedDict()
+        self._indexes: dict[str, OffsetIndex] = {}
+        self._times: dict[str, TimeIndex] = {}
+        self._ended: dict[str, Ended] = {}
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Reads anew which segments there are, and where the last one ends."""
+        self.close()
+        self.files = choose_files(self.folder.path, self.folder.files)
+        base = self.files[0].base_offset if self.files else 0
+        self.end_offset, self.last_epoch, self.tail = base, -1, None
+        for number in reversed(range(len(self.files))):
+            if self._find_end(number):
+                break
+        self.start_offset = min(max(base, self.folder.log_start), self.end_offset)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes what nobody reads; views of batches stay valid."""
+        self._segments.clear()
+        self._indexes.clear()
+        self._times.clear()
+        self._ended.clear()
+
+    @property
+    def tp(self) -> TopicPartition:
+        """The partition."""
+        return self.folder.tp
+
+    @property
+    def high_watermark(self) -> int:
+        """By the checkpoint, within the log; ``end_offset`` without one."""
+        known = self.folder.high_watermark
+        return self.end_offset if known < 0 else min(max(known, self.start_offset), self.end_offset)
+
+    def segment(self, number: int) -> Segment:
+        """The segment ``files[number]``, open. FileGoneError if it is not there any more."""
+        file = self.files[number]
+        found = self._segments.pop(file.name, None)
+        if found is None:
+            found = Segment.open(os.path.join(self.folder.path, file.name), base_offset=file.base_offset)
+        self._segments[file.name] = found
+        while len(self._segments) > _OPEN:
+            self._segments.popitem(last=False)
+        return found
+
+    # --- places ---
+
+    def locate(self, offset: int) -> Place | None:
+        """The batch that has ``offset``, or the first one behind it; None if there is none up to ``end_offset``.
+
+        DamagedFileError if the batch that should have it is damaged.
+        """
+        if offset >= self.end_offset or not self.files:
+            return None
+        first = max(0, bisect_right(self.files, offset, key=lambda file: file.base_offset) - 1)
+        for number in range(first, len(self.files)):
+            segment = self.segment(number)
+            position = self._position(segment, number, offset)
+            if position is not None:
+                return Place(number, position)
+        return None
+
+    def _position(self, segment: Segment, number: int, offset: int) -> int | None:
+        """The position of the first batch that ends at ``offset`` or later; None without one."""
+        at = self._start_before(segment, number, offset)
+        while True:
+            try:
+                for found in segment.scan(at, until=offset):
+                    at = found.end
+            except DamagedFileError as damage:
+                if not 0 <= damage.next_offset <= offset:
+                    raise
+                follows = segment.resync(damage.position + 1, damage.offset)
+                if follows is None:
+                    raise
+                at = follows.position
+                continue
+            return at if segment.batch_at(at, verify=False) is not None else None
+
+    def _start_before(self, segment: Segment, number: int, offset: int) -> int:
+        """The position of a batch that begins at ``offset`` or before it, by the index if that is right."""
+        for position in self.index(number).places_before(offset):
+            batch = segment.batch_at(position)
+            if batch is not None and segment.base_offset <= batch.base_offset <= offset:
+                return position
+        return 0
+
+    def index(self, number: int) -> OffsetIndex:
+        """The offset index of a segment as it is; an empty one where there is none that can be read."""
+        file = self.files[number]
+        found = self._indexes.get(file.name)
+        if found is None:
+            path = self._beside(file, offset_index.SUFFIX)
+            found = OffsetIndex(self._content(path), file.base_offset, path)
+            if file.base_offset != self.files[-1].base_offset:
+                self._indexes[file.name] = found
+        return found
+
+    def time_index(self, number: int) -> TimeIndex:
+        """The time index of a segment as it is; an empty one where there is none that can be read."""
+        file = self.files[number]
+        found = self._times.get(file.name)
+        if found is None:
+            path = self._beside(file, time_index.SUFFIX)
+            found = TimeIndex(self._content(path), file.base_offset, path)
+            if file.base_offset != self.files[-1].base_offset:
+                self._times[file.name] = found
+        return found
+
+    def _beside(self, file: SegmentFile, suffix: str) -> str:
+        return os.path.join(self.folder.path, file.name.replace(".log", suffix))
+
+    def _content(self, path: str) -> bytes:
+        try:
+            return read_file(path) or b""
+        except KcliError:
+            return b""
+
+    def _find_end(self, number: int) -> bool:
+        """Finds the end of a segment: False if it has no batch."""
+        segment = self.segment(number)
+        if not self.end_offset or number == len(self.files) - 1:
+            self.end_offset = max(self.end_offset, self.files[number].base_offset)
+        at, then, epoch = self._start_before(segment, number, INT64_MAX), -1, -1
+        while True:
+            try:
+                for found in segment.scan(at, after=then):
+                    at, then, epoch = found.end, found.next_offset, found.epoch
+                tail = segment.tail(at, then)
+                break
+            except DamagedFileError as damage:
+                follows = segment.resync(damage.position + 1, damage.offset)
+                if follows is None:
+                    tail = None
+                    break
+                at = follows.position
+        if number == len(self.files) - 1:
+            self.tail = tail
+        if then < 0:
+            return False
+        self.end_offset, self.last_epoch = max(then, self.end_offset), epoch
+        return True
+
+    # --- ranges ---
+
+    def batches(self, start: int, stop: int, *, verify: bool = False) -> Iterator[tuple[Segment, Placed]]:
+        """The batches with offsets from ``start`` up to, not including, ``stop``, lazily; also control batches."""
+        place = self.locate(start)
+        if place is None:
+            return
+        for number in range(place.segment, len(self.files)):
+            if self.files[number].base_offset >= stop:
+                return
+            segment = self.segment(number)
+            at = place.position if number == place.segment else 0
+            then = -1
+            for placed in segment.batches(at, verify=verify):
+                if placed.batch.base_offset >= stop:
+                    return
+                yield segment, placed
+                at, then = placed.position + placed.batch.size, placed.batch.next_offset
+            self._whole(segment, number, at, then)
+
+    def scan(self, start: int, stop: int, *, verify: bool = False) -> Iterator[tuple[Segment, Scanned]]:
+        """What the headers of these batches say, in stretches (``Segment.scan``); the last batch may reach beyond ``stop``."""
+        place = self.locate(start)
+        if place is None:
+            return
+        for number in range(place.segment, len(self.files)):
+            if self.files[number].base_offset >= stop:
+                return
+            segment = self.segment(number)
+            at, then = (place.position if number == place.segment else 0), -1
+            for found in segment.scan(at, verify=verify, until=stop):
+                yield segment, found
+                at, then = found.end, found.next_offset
+            last = segment.batch_at(at, verify=False)
+            if last is not None and last.last_offset >= stop:
+                if last.base_offset < stop:
+                    for found in segment.scan(at, at + 1, verify=verify):
+                        yield segment, found
+                return
+            self._whole(segment, number, at, then)
+
+    def _whole(self, segment: Segment, number: int, at: int, then: int) -> None:
+        """Bytes behind the last batch are damage where another segment follows."""
+        if number < len(self.files) - 1:
+            tail = segment.tail(at, then)
+            if tail is not None:
+                follows = self.files[number + 1].base_offset
+                raise DamagedFileError(segment.path, at, why=tail.why, offset=then, next_offset=follows)
+
+    # --- times ---
+
+    def offset_for_time(self, timestamp: int) -> TimedOffset | None:
+        """The first record from ``start_offset`` on with this timestamp or a later one; None if there is none."""
+        for number, file in enumerate(self.files):
+            following = self.files[number + 1].base_offset if number + 1 < len(self.files) else INT64_MAX
+            if following <= self.start_offset:
+                continue
+            segment = self.segment(number)
+            at = self._after_earlier(segment, number, timestamp, max(self.start_offset, file.base_offset))
+            found = self._first_since(segment, at, timestamp)
+            if found is not None:
+                return found
+        return None
+
+    def _after_earlier(self, segment: Segment, number: int, timestamp: int, start: int) -> int:
+        """A position before which no batch from offset ``start`` on has such a time, by the time index if that is right."""
+        entry = self.time_index(number).before(timestamp)
+        if entry is not None and entry.offset > start:
+            at = self._position(segment, number, entry.offset)
+            batch = None if at is None else segment.batch_at(at)
+            if (
+                at is not None
+                and batch is not None
+                and batch.base_offset <= entry.offset
+                and batch.max_timestamp == entry.timestamp
+            ):
+                return at
+        return self._position(segment, number, start) or 0
+
+    def _first_since(self, segment: Segment, at: int, timestamp: int) -> TimedOffset | None:
+        while True:
+            for found in segment.scan(at, since=timestamp):
+                at = found.end
+            batch = segment.batch_at(at, verify=False)
+            if batch is None:
+                return None
+            found = self._first_record(batch, timestamp)
+            if found is not None:
+                return found
+            at += batch.size
+
+    def _first_record(self, batch: BatchView, timestamp: int) -> TimedOffset | None:
+        columns = batch.columns()
+        appended = batch.timestamp_type == 1
+        for delta, time in zip(columns.offset_deltas, columns.timestamp_deltas, strict=True):
+            when = batch.max_timestamp if appended else batch.base_timestamp + time
+            if when >= timestamp and batch.base_offset + delta >= self.start_offset:
+                return TimedOffset(batch.base_offset + delta, when, batch.leader_epoch)
+        return None
+
+    def latest_time(self) -> TimedOffset | None:
+        """The record with the highest timestamp (the first of them); None in a log without records."""
+        best: tuple[int, int, int] | None = None
+        for number in range(len(self.files)):
+            for found in self.segment(number).scan():
+                if found.next_offset > self.start_offset and (best is None or found.highest > best[0]):
+                    best = found.highest, number, found.highest_at
+        if best is None:
+            return None
+        batch = self.segment(best[1]).batch_at(best[2])
+        return None if batch is None else self._first_record(batch, best[0])
+
+    # --- epochs ---
+
+    def epochs(self) -> tuple[EpochStart, ...]:
+        """The leader epochs: of the checkpoint, if it agrees with the log, else of the batches."""
+        stored = self.stored_epochs()
+        if stored and stored[-1].epoch == self.last_epoch and all(self._is_epoch(entry) for entry in stored):
+            return stored
+        found: list[EpochStart] = []
+        for _, some in self.scan(self.start_offset, self.end_offset):
+            if some.epoch >= 0 and (not found or some.epoch > found[-1].epoch):
+                found.append(EpochStart(some.epoch, some.first_offset))
+        return tuple(found)
+
+    def stored_epochs(self) -> tuple[EpochStart, ...]:
+        """The leader epochs of the checkpoint as it is; empty if there is none that can be read."""
+        path = os.path.join(self.folder.path, leader_epochs.NAME)
+        try:
+            return leader_epochs.parse_leader_epochs(self._content(path), path)
+        except DamagedFileError:
+            return ()
+
+    def _is_epoch(self, entry: EpochStart) -> bool:
+        if not self.start_offset <= entry.start_offset < self.end_offset:
+            return True
+        place = self.locate(entry.start_offset)
+        batch = None if place is None else self.segment(place.segment).batch_at(place.position, verify=False)
+        return batch is not None and batch.leader_epoch >= entry.epoch
+
+    # --- transactions ---
+
+    def aborted(self, start: int, stop: int) -> list[Aborted]:
+        """The aborted transactions with records from ``start`` up to, not including, ``stop``, as a broker lists them."""
+        place = self.locate(start)
+        if place is None:
+            return []
+        found = []
+        for number in range(place.segment, len(self.files)):
+            for one in self.ended(number).aborted:
+                if one.last_offset >= start and one.first_offset < stop:
+                    found.append(one)
+        return found
+
+    def ended(self, number: int) -> Ended:
+        """The transactions whose marker is in a segment, and those that are open at its end."""
+        file = self.files[number]
+        found = self._ended.get(file.name)
+        if found is None:
+            before = self.ended(number - 1).open if number else {}
+            found = self._read_ended(number, dict(before))
+            self._ended[file.name] = found
+        return found
+
+    def _read_ended(self, number: int, before: dict[int, int]) -> Ended:
+        segment = self.segment(number)
+        state = Transactions(before)
+        for found in segment.scan():
+            state.add(segment, found.events)
+        return state.ended()
+
+    def open_transactions(self) -> list[OpenTransaction]:
+        """Those without a marker up to ``end_offset``, in the order of their first offsets."""
+        if not self.files:
+            return []
+        still = self.ended(len(self.files) - 1).open
+        return sorted((OpenTransaction(*one) for one in still.items()), key=lambda one: one.first_offset)
+
+    @property
+    def last_stable_offset(self) -> int:
+        """The first offset of the first open transaction, or ``end_offset``."""
+        return min((one.first_offset for one in self.open_transactions()), default=self.end_offset)

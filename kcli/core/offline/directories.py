@@ -1,0 +1,204 @@
+"""The log directories that a cluster is made of: their topics and partitions, opened on first use.
+
+What the server's thread does, and what another one asks for, is done under ``lock``.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar, cast
+
+from kcli.core.errors import ConfigError, KcliError, NotFoundError, UnreadableFileError
+from kcli.core.hooks import NO_HOOKS, Hooks
+from kcli.core.logdir.folders import CURRENT, Found, PartitionFolder, find
+from kcli.core.logdir.partition_log import PartitionLog
+from kcli.core.logdir.replicas import Replica, choose_replica
+from kcli.core.protocol.schema import NO_UUID
+from kcli.core.types import TopicPartition
+
+T = TypeVar("T")
+
+_NODE = 0
+"""The number of the node where no directory says whose it is."""
+
+
+class TopicFolders(NamedTuple):
+    """The folders of a topic, by partition: several where the disks of several brokers are there."""
+
+    name: str
+    id: bytes
+    partitions: Mapping[int, tuple[PartitionFolder, ...]]
+
+
+class Directories:
+    """``paths``: log directories, folders of partitions, or single ``.log`` files. ``hooks`` are told what is notable about
+    what is read.
+
+    ConfigError where the paths belong to several clusters, NotFoundError where there is nothing to be read.
+    """
+
+    def __init__(self, paths: Sequence[str], hooks: Hooks = NO_HOOKS) -> None:
+        self.paths = tuple(paths)
+        self.lock = threading.Lock()
+        self.failures: dict[TopicPartition, KcliError] = {}
+        """Why a partition could not be read, the last time that it was asked for."""
+        self._hooks = hooks
+        self._made: dict[Any, Any] = {}
+        self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._noted: set[str] = set()
+        self.found = find(paths)
+        self._check_found()
+        self.topics = self._topics()
+        self.by_id = {topic.id: topic for topic in self.topics.values() if topic.id != NO_UUID}
+
+    @property
+    def cluster_id(self) -> str | None:
+        """The cluster that the directories belong to; None where none says."""
+        ids = {found.meta.cluster_id for found in self.found.log_dirs if found.meta and found.meta.cluster_id}
+        return next(iter(ids), None)
+
+    @property
+    def node_id(self) -> int:
+        """The number of the node that answers for all brokers: that of one of them."""
+        return min((found.node_id for found in self.found.log_dirs if found.node_id >= 0), default=_NODE)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a broker has one of the directories open."""
+        return any(found.live for found in self.found.log_dirs)
+
+    def in_sync(self, tp: TopicPartition) -> Collection[int]:  # noqa: ARG002
+        """The brokers whose replicas of a partition were in sync, as far as the directories say."""
+        return ()
+
+    def log(self, tp: TopicPartition) -> PartitionLog | None:
+        """The log of a partition; None if there is none. Of several replicas the one that is chosen, which is noted."""
+        if tp not in self._logs:
+            topic = self.topics.get(tp.topic)
+            folders = topic.partitions.get(tp.partition) if topic is not None else None
+            if not folders:
+                return None
+            self._logs[tp] = self._opened(tp, folders)
+        return self._logs[tp]
+
+    def once(self, make: Callable[["Directories"], T]) -> T:
+        """``make(self)``, made at the first call: what several answers are made of, as the state of the controllers."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        return cast(T, self._made[make])
+
+    def note(self, text: str, level: str = "note") -> None:
+        """Tells what is notable, once."""
+        if text not in self._noted:
+            self._noted.add(text)
+            self._hooks.log(level, "conf", text)
+
+    def close(self) -> None:
+        """Closes the files; they are opened anew when they are asked for."""
+        for log in self._logs.values():
+            log.close()
+        self._logs.clear()
+        self._made.clear()
+
+    # --- inside ------------------------------------------------------------------------------------
+
+    def _check_found(self) -> None:
+        ids = sorted({one.meta.cluster_id for one in self.found.log_dirs if one.meta and one.meta.cluster_id})
+        if len(ids) > 1:
+            raise ConfigError(
+                f"the log directories belong to {len(ids)} clusters: {', '.join(ids)}",
+                why="one cluster is read at a time",
+                do="name the directories of one of them",
+            )
+        if not self.found.partitions:
+            raise _nothing(self.found, self.paths)
+        for missing in self.found.missing:
+            self.note(f"{missing.path} is not read: {missing.why}", "warning")
+        for one in self.found.log_dirs:
+            if one.live:
+                self.note(f"a broker has {one.path} open: what it writes meanwhile may be missing")
+
+    def _topics(self) -> dict[str, TopicFolders]:
+        given = {os.path.normpath(path) for path in self.paths}
+        by_name: dict[str, list[PartitionFolder]] = {}
+        for folder in self.found.partitions:
+            if folder.state == CURRENT or folder.path in given:
+                by_name.setdefault(folder.tp.topic, []).append(folder)
+        return {name: self._topic(name, folders) for name, folders in by_name.items()}
+
+    def _topic(self, name: str, folders: Sequence[PartitionFolder]) -> TopicFolders:
+        ids = {folder.topic_id for folder in folders} - {NO_UUID}
+        topic_id = max(ids, key=lambda one: _last_change(folders, one), default=NO_UUID)
+        partitions: dict[int, tuple[PartitionFolder, ...]] = {}
+        for folder in folders:
+            if folder.topic_id in (topic_id, NO_UUID):
+                number = folder.tp.partition
+                partitions[number] = (*partitions.get(number, ()), folder)
+            else:
+                self.note(
+                    f"{folder.path} is not read: it belongs to an older topic of the name {name}", "warning"
+                )
+        return TopicFolders(name, topic_id, partitions)
+
+    def _opened(self, tp: TopicPartition, folders: Sequence[PartitionFolder]) -> PartitionLog:
+        logs = [PartitionLog(folder) for folder in folders]
+        chosen = logs[0] if len(logs) == 1 else self._chosen(tp, logs)
+        if chosen.tail is not None:
+            tail = chosen.tail
+            name = chosen.files[-1].name
+            self.note(
+                f"{tp} ends at offset {chosen.end_offset}: {tail.why}, at byte {tail.position} of "
+                f"{os.path.join(chosen.folder.path, name)}"
+            )
+        elif -1 < chosen.high_watermark < chosen.end_offset:
+            self.note(
+                f"{tp}: offsets {chosen.high_watermark} to {chosen.end_offset - 1} are above the last high watermark that "
+                "was saved: they may not have been committed"
+            )
+        return chosen
+
+    def _chosen(self, tp: TopicPartition, logs: Sequence[PartitionLog]) -> PartitionLog:
+        replicas = [
+            Replica(_node_of(log), log.last_epoch, log.end_offset, log.epochs(), log.start_offset) for log in logs
+        ]
+        choice = choose_replica(replicas, self.in_sync(tp))
+        for index, log in enumerate(logs):
+            if index != choice.index:
+                log.close()
+        chosen = logs[choice.index].folder.path
+        self.note(f"{tp} is read from {chosen}, of {len(logs)} replicas")
+        for one in choice.differences:
+            how = "beyond it" if one.beyond else "instead of its records"
+            self.note(
+                f"{tp}: {logs[one.index].folder.path} has offsets {one.offset} to {one.end_offset - 1} {how}, which are "
+                "not read",
+                "warning",
+            )
+        return logs[choice.index]
+
+
+def _node_of(log: PartitionLog) -> int:
+    return log.folder.log_dir.node_id if log.folder.log_dir is not None else -1
+
+
+def _last_change(folders: Iterable[PartitionFolder], topic_id: bytes) -> float:
+    """When the files of this topic were changed last."""
+    times = [0.0]
+    for folder in folders:
+        if folder.topic_id == topic_id:
+            try:
+                times += [entry.stat().st_mtime for entry in os.scandir(folder.path)]
+            except OSError:
+                continue
+    return max(times)
+
+
+def _nothing(found: Found, paths: Sequence[str]) -> KcliError:
+    if not found.missing:
+        return NotFoundError(
+            f"{paths[0]} has no partitions", why="no folder in it is that of a partition", do="check the path"
+        )
+    first = found.missing[0]
+    if os.path.lexists(first.path):
+        return UnreadableFileError(f"{first.path} cannot be read", why=first.why, do="check the path")
+    return NotFoundError(f"{first.path} cannot be read", why=first.why, do="check the path")

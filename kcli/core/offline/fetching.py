@@ -1,0 +1,176 @@
+"""Fetch: slices of the segments' files, and the aborted transactions in them. There are no sessions.
+
+A slice ends where the index says that a batch begins, so that none is sent twice; without such an entry it may end in a
+batch, as brokers' do.
+"""
+
+import os
+import struct
+from bisect import bisect_right
+from typing import NamedTuple
+
+from kcli.core.error_codes import NONE, OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_ID
+from kcli.core.logdir.offset_index import ENTRY
+from kcli.core.logdir.offset_index import SUFFIX as INDEX
+from kcli.core.logdir.partition_log import PartitionLog
+from kcli.core.offline.directories import Directories
+from kcli.core.offline.file_slices import FileSlice
+from kcli.core.offline.reading import read
+from kcli.core.protocol.messages.fetch import (
+    AbortedTransaction,
+    FetchableTopicResponse,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    PartitionData,
+)
+from kcli.core.records.batch import LENGTH_END
+from kcli.core.types import TopicPartition
+
+_BEYOND = 1 << 62
+
+
+class _Read(NamedTuple):
+    """What a partition has at the offset that is asked for."""
+
+    log: PartitionLog
+    records: FileSlice | None
+    aborted: list[AbortedTransaction] | None
+
+
+def fetch(directories: Directories, request: FetchRequest, _version: int) -> FetchResponse | None:
+    """Answers at once if there is anything to say; else when the time is up, as more may have been written meanwhile."""
+    room = request.max_bytes
+    topics: list[FetchableTopicResponse] = []
+    is_first = speaks = False
+    for topic in request.topics:
+        name = _name_of(directories, topic)
+        rows = []
+        for asked in topic.partitions:
+            row = _row(directories, name, asked, request, 0 if is_first and room <= 0 else max(room, 1))
+            size = sum(map(len, row.records or ()))
+            is_first = is_first or size > 0
+            speaks = speaks or size > 0 or row.error_code != NONE
+            room -= size
+            rows.append(row)
+        topics.append(FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=rows))
+    if not speaks and request.max_wait_ms > 0 and topics:
+        return None
+    return FetchResponse(responses=topics)
+
+
+def _name_of(directories: Directories, topic: FetchTopic) -> str:
+    """Empty for an id that is not known."""
+    if topic.topic:
+        return topic.topic
+    known = directories.by_id.get(bytes(topic.topic_id))
+    return known.name if known is not None else ""
+
+
+def _row(
+    directories: Directories, name: str, asked: FetchPartition, request: FetchRequest, room: int
+) -> PartitionData:
+    if not name:
+        return _error(asked, UNKNOWN_TOPIC_ID)
+    most = min(room, asked.partition_max_bytes)
+    committed = bool(request.isolation_level)
+    tp = TopicPartition(name, asked.partition)
+    code, found = read(directories, tp, lambda log: _read(log, asked.fetch_offset, most, committed=committed))
+    if code:
+        return _error(asked, code)
+    if found is None:
+        return _error(asked, OFFSET_OUT_OF_RANGE)
+    return PartitionData(
+        partition_index=asked.partition,
+        error_code=NONE,
+        high_watermark=found.log.end_offset,
+        last_stable_offset=found.log.last_stable_offset if committed else found.log.end_offset,
+        log_start_offset=found.log.start_offset,
+        aborted_transactions=found.aborted,
+        records=[] if found.records is None else [found.records],
+    )
+
+
+def _error(asked: FetchPartition, code: int) -> PartitionData:
+    """Bounds are not told with an error."""
+    return PartitionData(
+        partition_index=asked.partition, error_code=code, high_watermark=-1, aborted_transactions=None, records=[]
+    )
+
+
+def _read(log: PartitionLog, offset: int, most: int, *, committed: bool) -> _Read | None:
+    """None for an offset that is not in the log."""
+    if not log.start_offset <= offset <= log.end_offset:
+        return None
+    limit = log.last_stable_offset if committed else log.end_offset
+    place = log.locate(offset) if offset < limit else None
+    if place is None:
+        return _Read(log, None, [] if committed else None)
+    segment = log.segment(place.segment)
+    end, stop = _end_of(log, place.segment, limit)
+    if place.position + most < end:
+        boundary = _boundary(segment.path, place.position, place.position + most)
+        end = place.position + most
+        if boundary is not None:
+            end = boundary.position
+            stop = min(stop, log.files[place.segment].base_offset + boundary.offset + 1)
+        else:
+            end = max(end, place.position + _size_at(segment.fileno(), place.position))  # one at least (KIP-74)
+    size = min(end, segment.size) - place.position
+    if size <= 0:
+        return _Read(log, None, [] if committed else None)
+    aborted = None
+    if committed:
+        aborted = [
+            AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset)
+            for one in log.aborted(offset, stop)
+        ]
+    return _Read(log, FileSlice(OpenFile(segment.fileno()), place.position, size), aborted)
+
+
+def _end_of(log: PartitionLog, number: int, limit: int) -> tuple[int, int]:
+    """Where what may be read of a segment ends: the position, and an offset that no record before it has."""
+    last = number == len(log.files) - 1
+    end, stop = log.files[number].size, log.end_offset if last else log.files[number + 1].base_offset
+    if last and log.tail is not None:
+        end = log.tail.position
+    if limit < stop:
+        place = log.locate(limit)
+        if place is not None and place.segment == number:
+            return place.position, limit
+    return end, min(stop, limit)
+
+
+class _Boundary(NamedTuple):
+    offset: int
+    position: int
+
+
+def _boundary(path: str, low: int, high: int) -> _Boundary | None:
+    """The last batch that the index of a segment names between two positions of it, by its relative offset."""
+    name = path.removesuffix(".log") + INDEX
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        count = os.fstat(descriptor).st_size // ENTRY.size
+
+        def entry(number: int) -> _Boundary:
+            found = _Boundary(*ENTRY.unpack(os.pread(descriptor, ENTRY.size, number * ENTRY.size)))
+            return found if found.position or not number else _Boundary(0, _BEYOND)  # room for more
+
+        at = bisect_right(range(count), high, key=lambda number: entry(number).position)
+        found = entry(at - 1) if at else None
+    except (OSError, struct.error):
+        return None
+    finally:
+        os.close(descriptor)
+    return found if found is not None and low < found.position <= high else None
+
+
+def _size_at(descriptor: int, position: int) -> int:
+    """The size that the header of the batch at a position gives."""
+    head = os.pread(descriptor, LENGTH_END, position)
+    return LENGTH_END + int.from_bytes(head[8:], "big", signed=True) if len(head) == LENGTH_END else 0

@@ -1,0 +1,29 @@
+"""What the answers about single partitions share: finding the log, and the code for one that cannot be read.
+
+The response has only the code: the error itself, with file and position, is kept for the client, which is in this process
+(``Server.failure``).
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from kcli.core.error_codes import CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR, NONE, UNKNOWN_TOPIC_OR_PARTITION
+from kcli.core.errors import CorruptRecordsError, KcliError
+from kcli.core.logdir.partition_log import PartitionLog
+from kcli.core.offline.directories import Directories
+from kcli.core.types import TopicPartition
+
+T = TypeVar("T")
+
+
+def read(directories: Directories, tp: TopicPartition, find: Callable[[PartitionLog], T]) -> tuple[int, T | None]:
+    """The code of the answer, and what ``find`` has found in the partition's log."""
+    try:
+        log = directories.log(tp)
+        if log is None:
+            return UNKNOWN_TOPIC_OR_PARTITION, None
+        return NONE, find(log)
+    except KcliError as error:
+        damaged = isinstance(error, CorruptRecordsError)
+        directories.failures[tp] = error.in_partition(tp) if isinstance(error, CorruptRecordsError) else error
+        return CORRUPT_MESSAGE if damaged else KAFKA_STORAGE_ERROR, None

@@ -4,7 +4,7 @@ What was written in a transaction, such as the offsets that a producer commits w
 end (as in Kafka's OffsetMetadataManager): committed, it replaces only what was written before it; aborted, it never was.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple
 
 from kcli.core.errors import ProtocolError
@@ -39,6 +39,13 @@ class CoordinatorLog:
                 self._add(batch)
             self.end_offset = batch.next_offset
 
+    def end_transactions(self, committing: Container[int]) -> None:
+        """As if its coordinator had ended the transactions that are open: those of these producers are committed."""
+        for producer_id, written in self.pending.items():
+            if producer_id in committing:
+                self._commit(written)
+        self.pending.clear()
+
     def _add(self, batch: BatchView) -> None:
         written = self.pending.setdefault(batch.producer_id, {}) if batch.is_transactional else self.values
         for offset, key, value in keys_and_values(batch):
@@ -58,8 +65,10 @@ class CoordinatorLog:
         if not batch.is_transactional:
             return
         written = self.pending.pop(batch.producer_id, {})
-        if _marker(batch) != _COMMIT:
-            return
+        if _marker(batch) == _COMMIT:
+            self._commit(written)
+
+    def _commit(self, written: Mapping[bytes, StoredValue]) -> None:
         for key, stored in written.items():
             known = self.values.get(key)
             if known is None or stored.offset > known.offset:

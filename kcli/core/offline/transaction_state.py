@@ -7,8 +7,12 @@ from kcli.core.offline.coordinator_log import CoordinatorLog
 from kcli.core.protocol.stored.kinds import TRANSACTION_STATES
 from kcli.core.protocol.stored.reading import NEVER, struct_of, type_number
 from kcli.core.protocol.stored.transaction_records import TransactionLogKey, TransactionLogValue
+from kcli.core.types import TopicPartition
 
 TOPIC = "__transaction_state"
+
+
+_PREPARE_COMMIT = 2
 
 
 class StoredTransactions:
@@ -33,6 +37,21 @@ class StoredTransactions:
                 where = f"the record of {TOPIC} at offset {offset} cannot be read"
                 raise ProtocolError(where, why=str(error)) from None
             self.transactions[name] = found
+
+
+    def committing(self, tp: TopicPartition) -> frozenset[int]:
+        """The producers whose transaction with this partition the coordinator had decided to commit, and told so: what is
+        left of it is to write the markers.
+        """
+        return frozenset(
+            one.producer_id
+            for one in self.transactions.values()
+            if one.transaction_status == _PREPARE_COMMIT
+            and any(
+                tp.topic == some.topic and tp.partition in some.partition_ids
+                for some in one.transaction_partitions or ()
+            )
+        )
 
 
 def state_name(value: TransactionLogValue) -> str:

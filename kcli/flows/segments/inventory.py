@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import NamedTuple
 
 from kcli.core.errors import DamagedFileError, KcliError
-#from kcli.core.logdir.folders import CURRENT, PartitionFolder
-#from kcli.core.logdir.partition_log import PartitionLog
-#from kcli.core.logdir.replicas import Replica, choose_replica
+from kcli.core.logdir.folders import CURRENT, PartitionFolder
+from kcli.core.logdir.partition_log import PartitionLog
+from kcli.core.logdir.replicas import Replica, choose_replica
 from kcli.core.records.segment import Tail
 from kcli.core.types import TopicPartition
 

@@ -117,7 +117,9 @@ def _judge_group(bootstrap: str, journal: Path, group: str, there: CommittedRead
 
 @pytest.mark.long
 @pytest.mark.parametrize(("seed", "lost"), [(1, None), (2, None), (3, 0), (4, 1), (5, 2)])
-def test_a_cluster_that_was_killed_under_load_is_restored(seed: int, lost: int | None, tmp_path: Path) -> None:
+def test_a_cluster_that_was_killed_under_load_is_restored(
+    seed: int, lost: int | None, tmp_path: Path
+) -> None:
     """``lost``: the broker whose disk is gone."""
     with sandboxed(brokers=3, jvm_options=QUICK_JVM) as old, sandboxed(jvm_options=QUICK_JVM) as new:
         paths = [path for node, path in enumerate(killed(old, seed, tmp_path)) if node != lost]

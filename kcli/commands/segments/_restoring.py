@@ -1,21 +1,47 @@
 """What ``kcli segments restore`` does: the plan and its question, the copy, and the recovery point as its report."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, TypeVar
 
 from kcli.commands.mirror.promoting import RECOVERY, recovery_row
 from kcli.commands.mirror.report import COLUMNS, Rows, report
-from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.copy_plan import CopyShown, names_of
+from kcli.commands.shared.context import ClusterName, Invocation
+from kcli.commands.shared.copy_plan import CopyShown, Names
 from kcli.commands.shared.sides import Side
+from kcli.core.addresses import cluster_place
+from kcli.core.offline.directories import Directories
+from kcli.core.options import ClientOptions
 from kcli.flows.mirror.plan.plan import CopyPlan
 from kcli.flows.mirror.settings import MirrorSettings
+from kcli.flows.segments.inventory import Inventory, take_inventory
 from kcli.flows.segments.restore import Restore
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted
 
-_AT_A_GLANCE = ("topic", "partition", "target", "records", "state", "error", "copied_to", "copied_time", "may_be_missing")
+O = TypeVar("O", bound=ClientOptions)  # noqa: E741
+
+_AT_A_GLANCE = (
+    "topic", "partition", "target", "records", "state", "error", "copied_to", "copied_time", "may_be_missing",
+)  # fmt: skip
 RESTORED = tuple(replace(one, wide=one.key not in _AT_A_GLANCE) for one in (*COLUMNS, *RECOVERY))
+
+
+class LogDirectories:
+    """The source: log directories as a cluster. Nobody goes on with their transactions."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self.paths = [os.path.abspath(path) for path in paths]
+        self.servers = cluster_place("", ",".join(self.paths))
+
+    def options(self, kind: type[O], **own: Any) -> O:
+        """The options of a client; ``own`` by field name."""
+        return kind(log_dirs=",".join(self.paths), log_dirs_transactions="end", **own)
+
+    def narrowed(self, paths: Sequence[str]) -> None:
+        """Reads these folders of what is there."""
+        self.paths = list(paths)
 
 
 class _Shown(CopyShown):
@@ -32,12 +58,28 @@ class _Shown(CopyShown):
         return f"Restore {source} to {target}, job {plan.job}, exactly once"
 
 
+def _inventory(inv: Invocation, source: LogDirectories, settings: MirrorSettings) -> Inventory:
+    read = 0
+    with inv.progress("read") as bar:
+
+        def progress(size: int) -> None:
+            nonlocal read
+            read += size
+            bar.update(0, read, None)
+
+        return take_inventory(
+            Directories(source.paths, inv.hooks), settings.topics, settings.excludes, progress
+        )
+
+
 def restore_topics(inv: Invocation, paths: Sequence[str], target: str, settings: MirrorSettings) -> int:
     """Restores what is selected; returns the exit status."""
-    here = source_of(inv, paths)
     there = Side(inv, "--to", target, changes=True)
-    shown = _Shown(inv, names_of(here, there))
-    with Restore(settings, here, there, shown, hooks=inv.hooks, timeout=inv.timeout) as restore:
+    here = LogDirectories(paths)
+    shown = _Shown(inv, Names(ClusterName(here.servers, ""), there.name, "", there.option))
+    inventory = _inventory(inv, here, settings)
+    here.narrowed(inventory.paths)
+    with Restore(settings, here, there, shown, inventory, hooks=inv.hooks, timeout=inv.timeout) as restore:
         if not restore.prepare():
             return shown.end()
         with Stop() as stop:
@@ -45,8 +87,3 @@ def restore_topics(inv: Invocation, paths: Sequence[str], target: str, settings:
         points = restore.points()
     further = {tp: recovery_row(point) for tp, point in points.items()}
     return report(inv, result, stop, Rows("RestoreReport", "RestoredPartition", RESTORED, further))
-
-
-def source_of(inv: Invocation, paths: Sequence[str]) -> Side:
-    """The log directories as a cluster."""
-    return Side(inv, "--from", paths[0], changes=False)

@@ -24,7 +24,7 @@ from kcli.flows.mirror.settings import MirrorSettings, Pace
     "restore",
     exits={
         5: "a batch is damaged (--on-corrupt stop)",
-        6: "something is missing: a partition has no folder, damaged batches were left out, an offset of a group is not set",
+        6: "a partition has no folder, damaged batches were left out, or an offset of a group is not set",
         7: "a topic of the target has records that are not of this restore, or cannot hold an exact copy",
         8: "what was restored differs from the files",
     },
@@ -37,7 +37,7 @@ from kcli.flows.mirror.settings import MirrorSettings, Pace
         ("kcli segments restore /mnt/kafka --to new --on-corrupt skip", "what is left around damaged batches"),
     ),
 )  # fmt: skip
-@click.argument("paths", nargs=-1, required=True, metavar="PATH…")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(exists=True))
 @options(
     "What to restore",
     to_option("written", required=True),

@@ -31,7 +31,9 @@ def _keep(ctx: click.Context, _param: click.Parameter, paths: tuple[str, ...]) -
         if not path.strip() or "," in path:
             raise usage(
                 f"--from-dir {path!r}",
-                why="paths are separated by commas" if path.strip() else "it is empty; perhaps a variable is not set",
+                why="paths are separated by commas"
+                if path.strip()
+                else "it is empty; perhaps a variable is not set",
                 do="name the directory by a link without a comma" if path.strip() else "name a directory",
                 ctx=ctx,
             )

@@ -19,7 +19,8 @@ def server_of(options: ClientOptions, hooks: Hooks) -> Server:
             why="a cluster is its brokers, or the log directories that they have left",
             do="leave one of them out",
         )
-    return Server(Directories(log_directories(options.log_dirs), hooks))
+    ends = options.log_dirs_transactions == "end"
+    return Server(Directories(log_directories(options.log_dirs), hooks, ends_transactions=ends))
 
 
 def first_node(options: ClientOptions) -> Node:

@@ -13,6 +13,9 @@ from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.logdir.folders import CURRENT, Found, PartitionFolder, find
 from kcli.core.logdir.partition_log import PartitionLog
 from kcli.core.logdir.replicas import Replica, choose_replica
+from kcli.core.offline.coordinator_log import CoordinatorLog
+from kcli.core.offline.transaction_state import TOPIC as TRANSACTIONS
+from kcli.core.offline.transaction_state import StoredTransactions
 from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import TopicPartition
 
@@ -32,13 +35,16 @@ class TopicFolders(NamedTuple):
 
 class Directories:
     """``paths``: log directories, folders of partitions, or single ``.log`` files. ``hooks`` are told what is notable about
-    what is read.
+    what is read. ``ends_transactions``: those that are open at the end of a log are taken as ended by their coordinator.
 
     ConfigError where the paths belong to several clusters, NotFoundError where there is nothing to be read.
     """
 
-    def __init__(self, paths: Sequence[str], hooks: Hooks = NO_HOOKS) -> None:
+    def __init__(
+        self, paths: Sequence[str], hooks: Hooks = NO_HOOKS, *, ends_transactions: bool = False
+    ) -> None:
         self.paths = tuple(paths)
+        self.ends_transactions = ends_transactions
         self.lock = threading.Lock()
         self.failures: dict[TopicPartition, KcliError] = {}
         """Why a partition could not be read, the last time that it was asked for."""
@@ -78,7 +84,9 @@ class Directories:
             folders = topic.partitions.get(tp.partition) if topic is not None else None
             if not folders:
                 return None
-            self._logs[tp] = self._opened(tp, folders)
+            self._logs[tp] = log = self._opened(tp, folders)
+            if self.ends_transactions and tp.topic != TRANSACTIONS:
+                log.end_transactions(self.once(stored_transactions).committing(tp))
         return self._logs[tp]
 
     def once(self, make: Callable[["Directories"], T]) -> T:
@@ -175,6 +183,19 @@ class Directories:
                 "warning",
             )
         return logs[choice.index]
+
+
+def stored_transactions(directories: Directories) -> StoredTransactions:
+    """The transactions as their coordinators had them."""
+    found = StoredTransactions()
+    topic = directories.topics.get(TRANSACTIONS)
+    for number in topic.partitions if topic is not None else ():
+        log = directories.log(TopicPartition(TRANSACTIONS, number))
+        if log is not None:
+            replayed = CoordinatorLog()
+            replayed.replay(placed.batch for _, placed in log.batches(log.start_offset, log.end_offset))
+            found.add(replayed)
+    return found
 
 
 def _node_of(log: PartitionLog) -> int:

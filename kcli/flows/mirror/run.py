@@ -145,7 +145,6 @@ class Mirror(Driver):
     ) -> None:
         super().__init__(settings, source, target, observer, hooks=hooks, timeout=timeout)
         self._handover = handover
-        self._absent: Mapping[TopicPartition, KcliError] = {}
         self._lease: JobLease | None = None
         self._id: JobId
         self._earlier: EarlierRuns
@@ -238,6 +237,10 @@ class Mirror(Driver):
             deletes=settings.on_delete == "delete",
             remarks=self._remarks(plan),
         )
+
+    def _absent(self, tp: TopicPartition) -> KcliError | None:  # noqa: ARG002 - a restore may lack partitions
+        """Why nobody can read a partition that a topic of the source has."""
+        return None
 
     def _remarks(self, plan: Plan) -> list[str]:
         """What the plan says beside its topics."""

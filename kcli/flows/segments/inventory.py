@@ -5,15 +5,18 @@ A replica that is damaged is passed over for one that is whole where that has ev
 it was in sync when the brokers ended, or reaches the high watermark that the other one has saved.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kcli.core.errors import DamagedFileError, KcliError
-from kcli.core.logdir.folders import CURRENT, PartitionFolder
-from kcli.core.logdir.partition_log import PartitionLog
+from kcli.core.logdir.folders import PartitionFolder
+from kcli.core.logdir.partition_log import OpenTransaction, PartitionLog
 from kcli.core.logdir.replicas import Replica, choose_replica
+from kcli.core.offline.directories import Directories, stored_transactions
 from kcli.core.records.segment import Tail
 from kcli.core.types import TopicPartition
+from kcli.flows.mirror.topics.routes import is_internal, selects
+from kcli.output.progress import counted
 
 
 class Hole(NamedTuple):
@@ -32,6 +35,7 @@ class Examined(NamedTuple):
     damages: Sequence[DamagedFileError] = ()
     holes: Sequence[Hole] = ()
     tail: Tail | None = None
+    open: Sequence[OpenTransaction] = ()
     unreadable: KcliError | None = None
 
     @property
@@ -60,7 +64,9 @@ def examine(folder: PartitionFolder, progress: Callable[[int], object]) -> Exami
             while at < log.end_offset:
                 at = _scanned(log, at, bases, holes, damages, progress)
             replica = Replica(node, log.last_epoch, log.end_offset, log.epochs(), log.start_offset)
-            return Examined(folder, replica, log.high_watermark, damages, holes, log.tail)
+            return Examined(
+                folder, replica, log.high_watermark, damages, holes, log.tail, log.open_transactions()
+            )
     except KcliError as error:
         return Examined(folder, Replica(node, -1, -1), unreadable=error)
 
@@ -74,13 +80,15 @@ def _scanned(
     progress: Callable[[int], object],
 ) -> int:
     """Reads on from the offset ``at``, up to the first damage, which is added; returns where to read on."""
-    last: str | None = None
+    path, position = "", 0
     try:
         for segment, found in log.scan(at, log.end_offset, verify=True):
-            if segment.path != last and segment.base_offset > at and segment.base_offset in bases and at >= bases[0]:
-                holes.append(Hole(at, segment.base_offset))
-            last, at = segment.path, found.next_offset
-            progress(found.end)
+            if segment.path != path:
+                if segment.base_offset > at >= bases[0]:
+                    holes.append(Hole(at, segment.base_offset))
+                path, position = segment.path, 0
+            progress(found.end - position)
+            at, position = found.next_offset, found.end
     except DamagedFileError as error:
         damages.append(error)
         behind = [base for base in bases if base > max(at, error.offset)]
@@ -108,28 +116,98 @@ def choose(replicas: Sequence[Examined], isr: Collection[int] = ()) -> Chosen:
     return Chosen(best, [one for one in replicas if one is not best])
 
 
-def partitions_of(folders: Iterable[PartitionFolder]) -> dict[TopicPartition, list[PartitionFolder]]:
-    """The replicas of each partition: neither deleted, nor on the way to another disk."""
-    found: dict[TopicPartition, list[PartitionFolder]] = {}
-    for one in folders:
-        if one.state == CURRENT:
-            found.setdefault(one.tp, []).append(one)
-    return found
+class OpenEnd(NamedTuple):
+    """A transaction that was open in a partition when its log ended. ``transactional_id``: empty where it is not known;
+    ``commits``: its coordinator had decided to commit it.
+    """
+
+    tp: TopicPartition
+    producer_id: int
+    first_offset: int
+    transactional_id: str
+    commits: bool
 
 
-def lines(chosen: Mapping[TopicPartition, Chosen], *, skips: bool) -> Iterator[tuple[TopicPartition, str]]:
-    """What the plan says of single partitions. ``skips``: damaged batches are left out."""
+class Inventory(NamedTuple):
+    """``chosen`` has the partitions that have a folder, of the topics that are selected. ``paths``: the folders that are
+    read, with those of the brokers' own topics. ``open``: transactions without an end, see ``OpenEnd``.
+    """
+
+    chosen: Mapping[TopicPartition, Chosen]
+    paths: Sequence[str]
+    open: Sequence[OpenEnd] = ()
+
+
+def take_inventory(
+    directories: Directories,
+    selectors: Sequence[str],
+    excludes: Sequence[str],
+    progress: Callable[[int], object],
+) -> Inventory:
+    """Reads all replicas of the topics that are selected."""
+    chosen: dict[TopicPartition, Chosen] = {}
+    paths: list[str] = []
+    for topic in directories.topics.values():
+        if is_internal(topic.name) or topic.name.startswith("__cluster_"):
+            paths += [folder.path for folders in topic.partitions.values() for folder in folders]
+        elif selects(selectors, topic.name) and not selects(excludes, topic.name):
+            for number, folders in sorted(topic.partitions.items()):
+                tp = TopicPartition(topic.name, number)
+                chosen[tp] = choose([examine(one, progress) for one in folders], directories.in_sync(tp))
+                paths.append(chosen[tp].taken.folder.path)
+    return Inventory(chosen, paths, list(_open_ends(directories, chosen)))
+
+
+def _open_ends(directories: Directories, chosen: Mapping[TopicPartition, Chosen]) -> Iterator[OpenEnd]:
+    stored = directories.once(stored_transactions)
+    names = {one.producer_id: name for name, one in stored.transactions.items()}
     for tp, one in chosen.items():
+        committing = stored.committing(tp)
+        for producer_id, first in one.taken.open:
+            yield OpenEnd(tp, producer_id, first, names.get(producer_id, ""), producer_id in committing)
+
+
+def remarks(found: Inventory) -> Iterator[str]:
+    """What the plan says of all partitions together."""
+    whole = [one for one in found.chosen.values() if one.taken.is_whole]
+    yield f"  {len(whole):,} of {counted(len(found.chosen), 'partition')} whole, all checksums compared"
+    above = [
+        records
+        for one in found.chosen.values()
+        if (records := one.taken.replica.end_offset - one.taken.high_watermark) > 0
+    ]
+    if above:
+        yield (
+            f"  {counted(sum(above), 'offset')} of {counted(len(above), 'partition')} above the last high watermark that "
+            "was saved: restored as well, though brokers may not have acknowledged all of them"
+        )
+
+
+def lines(found: Inventory, *, skips: bool) -> Iterator[tuple[TopicPartition, str]]:
+    """What the plan says of single partitions. ``skips``: damaged batches are left out."""
+    for open_end in found.open:
+        name = f" of {open_end.transactional_id}" if open_end.transactional_id else ""
+        how = "its coordinator had decided to commit it: restored" if open_end.commits else "not restored"
+        yield (
+            open_end.tp,
+            f"{open_end.tp}: a transaction{name} (producer {open_end.producer_id}) is open from offset "
+            f"{open_end.first_offset} on: {how}",
+        )
+    for tp, one in found.chosen.items():
         if one.instead is not None:
             damage = next(iter(one.instead.damages), None)
             where = f": {damage.what}" if damage is not None else ""
-            yield tp, f"{tp}: read from {one.taken.folder.path}, since {one.instead.folder.path} is damaged{where}"
+            yield (
+                tp,
+                f"{tp}: read from {one.taken.folder.path}, since {one.instead.folder.path} is damaged{where}",
+            )
         taken = one.taken
         for damage in taken.damages:
             what = "left out" if skips else "the restore of the partition ends there"
             yield tp, f"{tp}: damaged: {_extent(damage)}, {what}: {damage.why}"
         for hole in taken.holes:
-            yield tp, f"{tp}: offsets {hole.first} to {hole.stop - 1} are missing: no segment in {taken.folder.path} has them"
+            missing = f"offsets {hole.first} to {hole.stop - 1} are missing"
+            yield tp, f"{tp}: {missing}: no segment of {taken.folder.path} has them"
         for other in one.others:
             if other.replica.end_offset > taken.replica.end_offset and other is not one.instead:
                 ends = f"{other.replica.end_offset}, and {taken.folder.path} at {taken.replica.end_offset}"

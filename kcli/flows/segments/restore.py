@@ -1,5 +1,5 @@
-"""A restore: topics of log directories, whose brokers are gone, copied to a cluster. It is a mirror job, exactly once, from
-directories that nobody writes any more: killed at any moment and run again, it goes on where it was.
+"""A restore: topics of log directories, whose brokers are gone, copied to a cluster. It is a mirror job, exactly once,
+from directories that nobody writes any more: killed at any moment and run again, it goes on where it was.
 
 What is different from a mirror: a topic of the target that has records already is refused, as nobody could tell later
 which are of which; the source deletes nothing, so the target must not either; and at the end there is the recovery point,
@@ -9,6 +9,9 @@ which a mirror states when it is promoted.
 from collections.abc import Mapping, Sequence
 
 from kcli.core.clock import wall_ms
+from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
+from kcli.core.hooks import Hooks
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.job.state import RecoveryPoint
 from kcli.flows.mirror.job.store import saved_jobs
@@ -18,29 +21,65 @@ from kcli.flows.mirror.plan.planning import Plan
 from kcli.flows.mirror.promotion.promote import points_now
 from kcli.flows.mirror.promotion.recovery_point import Seen
 from kcli.flows.mirror.run import Mirror
+from kcli.flows.mirror.settings import Cluster, MirrorSettings, Observer
 from kcli.flows.mirror.topics.preflight import Finding
 from kcli.flows.mirror.topics.routes import Route
+from kcli.flows.segments.inventory import Inventory, lines, remarks
 from kcli.output.progress import counted
 
 JOB = "restore"
 """The name of a job without ``--job``."""
 
 
+class MissingPartitionError(KcliError):
+    """A partition of a topic has no folder."""
+
+    exit_code = ExitCode.PARTLY
+
+
 class Restore(Mirror):
-    """The copy of log directories; ``points`` after ``copy``."""
+    """The copy of log directories that have this ``inventory``; ``points`` after ``copy``."""
 
     _source_keeps_all = True
+
+    def __init__(
+        self,
+        settings: MirrorSettings,
+        source: Cluster,
+        target: Cluster,
+        observer: Observer,
+        inventory: Inventory,
+        *,
+        hooks: Hooks,
+        timeout: float,
+    ) -> None:
+        super().__init__(settings, source, target, observer, hooks=hooks, timeout=timeout)
+        self._inventory = inventory
+
+    def _absent(self, tp: TopicPartition) -> KcliError | None:
+        one = self._inventory.chosen.get(tp)
+        if one is not None:
+            return one.taken.unreadable
+        return MissingPartitionError(
+            f"{tp} is missing: no folder has it",
+            why="its topic has the partition, and none of the given paths has a replica of it",
+            do="name the log directories of the other brokers, too; the same job restores it then",
+        )
 
     def _default_name(self, source_id: str) -> str:  # noqa: ARG002 - the identity has the source beside the name
         return JOB
 
     def _planned(self, source_id: str) -> CopyPlan:
         plan = super()._planned(source_id)
-        plan.found.findings.conflicts.extend(_filled(plan))
+        findings = plan.found.findings
+        findings.conflicts.extend(_filled(plan))
+        routes = {route.source: route for route in plan.found.routes}
+        said = lines(self._inventory, skips=self._settings.on_gap == "record")
+        findings.warnings.extend(Finding(routes[tp.topic], text) for tp, text in said if tp.topic in routes)
         return plan
 
     def _remarks(self, plan: Plan) -> list[str]:
-        return [*_replicas(plan, self._settings.replicas), *super()._remarks(plan)]
+        return [*_replicas(plan, self._settings.replicas), *remarks(self._inventory), *super()._remarks(plan)]
 
     def points(self) -> Mapping[TopicPartition, RecoveryPoint]:
         """What of the source the target has, by what the job has saved."""

@@ -211,7 +211,9 @@ def _too_large(
 
 
 def _would_delete(route: Route, values: Values, source: Values, key: str, what: str) -> Finding:
-    as_source = "" if math.isinf(kept(source, key)) else "--sync-configs effective keeps what the source keeps, "
+    as_source = (
+        "" if math.isinf(kept(source, key)) else "--sync-configs effective keeps what the source keeps, "
+    )
     return Finding(
         route,
         f"{what} ({key}={values[key]})",

@@ -1,6 +1,6 @@
 """What a run copies, and from where: the plan at its start, and the one with which it goes on after a fence."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kcli.core.admin.admin import Admin
@@ -97,8 +97,8 @@ def survey_job(
 
 
 class Planner:
-    """``consumer`` reads the source; ``timeout`` (seconds) is for one look at its offsets. ``absent``: partitions that the
-    source's topics have and nobody can read, and why.
+    """``consumer`` reads the source; ``timeout`` (seconds) is for one look at its offsets. ``absent`` says why nobody can
+    read a partition that a topic of the source has; None for all others.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Planner:
         target: Admin,
         consumer: Consumer,
         timeout: float,
-        absent: Mapping[TopicPartition, KcliError],
+        absent: Callable[[TopicPartition], KcliError | None],
     ) -> None:
         self._settings = settings
         self._absent = absent
@@ -179,10 +179,10 @@ class Planner:
         return plan
 
     def _present(self, found: Survey) -> list[TopicPartition]:
-        return [tp for tp in source_partitions(found) if tp not in self._absent]
+        return [tp for tp in source_partitions(found) if self._absent(tp) is None]
 
     def _planned(self, found: Survey, saved: SavedJob | None, spans: Mapping[TopicPartition, Span]) -> Plan:
-        spans = {tp: span for tp, span in spans.items() if tp not in self._absent}
+        spans = {tp: span for tp, span in spans.items() if self._absent(tp) is None}
         ends = target_ends(self._target, found)
         source_ends = offsets(self._source, spans, LATEST)
         copies = partition_copies(
@@ -197,8 +197,18 @@ class Planner:
         if saved is not None:
             begun = [copy for copy in copies if copy.source in saved.partitions and copy.error is None]
             self._look_for_gaps(found, begun, source_ends)
-        copies += _absent_copies(found, self._absent)
+        copies += self._absent_copies(found)
         return Plan(found, saved, ends, copies)
+
+    def _absent_copies(self, found: Survey) -> Iterator[PartitionCopy]:
+        targets = {route.source: route.target for route in found.routes}
+        for tp in source_partitions(found):
+            error = self._absent(tp)
+            if error is not None:
+                target = TopicPartition(targets[tp.topic], tp.partition)
+                made = PartitionCopy(tp, target, OffsetMap(0, 0), position=0)
+                made.fail(error)
+                yield made
 
     def _look_for_gaps(
         self, found: Survey, begun: Sequence[PartitionCopy], ends: Mapping[TopicPartition, int]
@@ -244,15 +254,6 @@ class Planner:
                     to_high_watermark=True,
                 )
         return spans
-
-
-def _absent_copies(found: Survey, absent: Mapping[TopicPartition, KcliError]) -> Iterator[PartitionCopy]:
-    targets = {route.source: route.target for route in found.routes}
-    for tp in source_partitions(found):
-        if tp in absent:
-            made = PartitionCopy(tp, TopicPartition(targets[tp.topic], tp.partition), OffsetMap(0, 0), position=0)
-            made.fail(absent[tp])
-            yield made
 
 
 def _deleted(tp: TopicPartition, old: SavedPartition) -> PartitionCopy:

@@ -85,5 +85,11 @@ def restore_topics(inv: Invocation, paths: Sequence[str], target: str, settings:
         with Stop() as stop:
             result = restore.copy(stop)
         points = restore.points()
-    further = {tp: recovery_row(point) for tp, point in points.items()}
+        gaps = restore.gaps(points)
+        for error in restore.losses(gaps):
+            inv.failed(error, partly=True)
+    further = {
+        tp: {**recovery_row(point), "gaps": [[gap.first, gap.last] for gap in gaps.get(tp, ())]}
+        for tp, point in points.items()
+    }
     return report(inv, result, stop, Rows("RestoreReport", "RestoredPartition", RESTORED, further))

@@ -80,7 +80,7 @@ def _scanned(
     progress: Callable[[int], object],
 ) -> int:
     """Reads on from the offset ``at``, up to the first damage, which is added; returns where to read on."""
-    path, position = "", 0
+    path, position = log.folder.path, 0
     try:
         for segment, found in log.scan(at, log.end_offset, verify=True):
             if segment.path != path:
@@ -94,6 +94,12 @@ def _scanned(
         behind = [base for base in bases if base > max(at, error.offset)]
         then = error.next_offset if error.next_offset >= 0 else next(iter(behind), log.end_offset)
         return max(then, at + 1)
+    if at < log.end_offset:  # of the last batch only the checksum says that it is damaged
+        damages.append(
+            DamagedFileError(
+                path, position, why="its checksum is wrong", offset=at, next_offset=log.end_offset
+            )
+        )
     return log.end_offset
 
 
@@ -204,7 +210,7 @@ def lines(found: Inventory, *, skips: bool) -> Iterator[tuple[TopicPartition, st
         taken = one.taken
         for damage in taken.damages:
             what = "left out" if skips else "the restore of the partition ends there"
-            yield tp, f"{tp}: damaged: {_extent(damage)}, {what}: {damage.why}"
+            yield tp, f"{tp}: damaged: {_place(damage)}, {what}: {damage.why}"
         for hole in taken.holes:
             missing = f"offsets {hole.first} to {hole.stop - 1} are missing"
             yield tp, f"{tp}: {missing}: no segment of {taken.folder.path} has them"
@@ -214,9 +220,12 @@ def lines(found: Inventory, *, skips: bool) -> Iterator[tuple[TopicPartition, st
                 yield tp, f"{tp}: {other.folder.path} ends at offset {ends}: what is beyond was not in sync"
 
 
-def _extent(damage: DamagedFileError) -> str:
-    if damage.offset < 0:
-        return damage.what
-    if damage.next_offset > damage.offset:
-        return f"{damage.path} at byte {damage.position}, offsets {damage.offset} to {damage.next_offset - 1}"
-    return f"{damage.path} at byte {damage.position}, from offset {damage.offset} on"
+def extent(damage: DamagedFileError) -> tuple[int, int]:
+    """The first and the last offset of what is damaged; the last is −1 where that is not known."""
+    return damage.offset, max(-1, damage.next_offset - 1)
+
+
+def _place(damage: DamagedFileError) -> str:
+    first, last = extent(damage)
+    offsets = f"offsets {first} to {last}" if last >= first else f"from offset {first} on"
+    return f"{damage.path} at byte {damage.position}" + (f", {offsets}" if first >= 0 else "")

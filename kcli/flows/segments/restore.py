@@ -6,14 +6,14 @@ which are of which; the source deletes nothing, so the target must not either; a
 which a mirror states when it is promoted.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.hooks import Hooks
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.job.state import RecoveryPoint
+from kcli.flows.mirror.job.state import RecoveryPoint, SavedGap
 from kcli.flows.mirror.job.store import saved_jobs
 from kcli.flows.mirror.job.writer import Target
 from kcli.flows.mirror.plan.plan import CopyPlan
@@ -24,15 +24,16 @@ from kcli.flows.mirror.run import Mirror
 from kcli.flows.mirror.settings import Cluster, MirrorSettings, Observer
 from kcli.flows.mirror.topics.preflight import Finding
 from kcli.flows.mirror.topics.routes import Route
-from kcli.flows.segments.inventory import Inventory, lines, remarks
+from kcli.flows.segments.inventory import Inventory, extent, lines, remarks
 from kcli.output.progress import counted
 
+_NO_SEGMENT = "no segment has them"
 JOB = "restore"
 """The name of a job without ``--job``."""
 
 
-class MissingPartitionError(KcliError):
-    """A partition of a topic has no folder."""
+class NotThereError(KcliError):
+    """A partition, or some of its offsets, is in none of the folders."""
 
     exit_code = ExitCode.PARTLY
 
@@ -60,7 +61,7 @@ class Restore(Mirror):
         one = self._inventory.chosen.get(tp)
         if one is not None:
             return one.taken.unreadable
-        return MissingPartitionError(
+        return NotThereError(
             f"{tp} is missing: no folder has it",
             why="its topic has the partition, and none of the given paths has a replica of it",
             do="name the log directories of the other brokers, too; the same job restores it then",
@@ -76,7 +77,42 @@ class Restore(Mirror):
         routes = {route.source: route for route in plan.found.routes}
         said = lines(self._inventory, skips=self._settings.on_gap == "record")
         findings.warnings.extend(Finding(routes[tp.topic], text) for tp, text in said if tp.topic in routes)
+        if self._observer.dry_run:
+            for error in self._foreseen():
+                self._observer.failed(error, partly=True)
         return plan
+
+    def _foreseen(self) -> Iterator[KcliError]:
+        """What a run would report, beside the partitions that cannot be read at all."""
+        for copy in self._plan.copies:
+            one = self._inventory.chosen.get(copy.source)
+            if one is not None and one.taken.damages and self._settings.on_gap == "fail":
+                yield one.taken.damages[0].in_partition(copy.source)
+            elif one is not None:
+                damaged = [SavedGap(*extent(damage), damage.why, wall_ms()) for damage in one.taken.damages]
+                yield from self.losses({copy.source: [*damaged, *self._holes(copy.source)]})
+
+    def gaps(self, points: Mapping[TopicPartition, RecoveryPoint]) -> dict[TopicPartition, list[SavedGap]]:
+        """What was left out of each partition by any run, and what no folder has of it."""
+        found: dict[TopicPartition, list[SavedGap]] = {}
+        for copy in self._plan.copies:
+            point = points.get(copy.source)
+            some = [*(point.gaps if point is not None else ()), *self._holes(copy.source)]
+            found[copy.source] = sorted(some, key=lambda gap: gap.first)
+        return found
+
+    def _holes(self, tp: TopicPartition) -> list[SavedGap]:
+        one = self._inventory.chosen.get(tp)
+        holes = one.taken.holes if one is not None else ()
+        return [SavedGap(hole.first, hole.stop - 1, _NO_SEGMENT, wall_ms()) for hole in holes]
+
+    def losses(self, gaps: Mapping[TopicPartition, Sequence[SavedGap]]) -> Iterator[KcliError]:
+        """The gaps that this run has not reported itself."""
+        own = {copy.source: {gap.first for gap in copy.gaps} for copy in self._plan.copies}
+        for tp, some in gaps.items():
+            for gap in some:
+                if gap.first not in own[tp]:
+                    yield NotThereError(f"{tp}: offsets {gap.first} to {gap.last} are not restored", why=gap.why)
 
     def _remarks(self, plan: Plan) -> list[str]:
         return [*_replicas(plan, self._settings.replicas), *remarks(self._inventory), *super()._remarks(plan)]

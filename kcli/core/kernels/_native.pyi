@@ -10,6 +10,8 @@ from kcli.core.kernels.shapes import (
     BytesColumn,
     Columns,
     DigestPiece,
+    LogState,
+    Headers,
     MarkedRecords,
     NumberColumn,
     RecordColumns,
@@ -39,6 +41,17 @@ def _arrow_schema(field: object, /) -> object:
 def _arrow_stream(source: object, /) -> object:
     """A capsule ``arrow_array_stream`` that calls ``schema``, ``next`` and, once, ``close`` of the source."""
 
+def check_log(
+    data: Buffer,
+    origin: int,
+    state: LogState,
+    entries: bytes,
+    times: bytes,
+    base: int,
+    contiguous: bool,
+    interval: int,
+    /,
+) -> LogState: ...
 def crc32c(data: Buffer, value: int = 0, /) -> int: ...
 def crc32c_patch(crc: int, old: Buffer, new: Buffer, tail: int, /) -> int: ...
 def crc32c_tables(data: Buffer, value: int = 0, /) -> int:
@@ -174,6 +187,9 @@ def render_records(
 ) -> tuple[bytes, int, int]: ...
 def join_run(data: Buffer, /) -> tuple[bytes, int, int, int]: ...
 def json_texts(column: Array, path: Sequence[bytes | int], /) -> Array: ...
+def scan_batches(
+    data: Buffer, start: int, limit: int, after: int, until: int, since: int, verify: bool, /
+) -> Headers: ...
 def walk_batches(
     data: Buffer, start: int, limit: int, transactional: bool, verify: bool, /
 ) -> tuple[int, int, int, int]: ...

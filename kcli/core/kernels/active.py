@@ -38,6 +38,7 @@ NATIVE: Any = _chosen if IMPLEMENTATION == "native" else None
 """The C module, for what is no kernel (``core/arrow/export.py``); None where Python is in use."""
 
 arrow_columns = _chosen.arrow_columns
+check_log = _chosen.check_log
 crc32c = _chosen.crc32c
 crc32c_patch = _chosen.crc32c_patch
 decode_columns = _chosen.decode_columns
@@ -68,4 +69,5 @@ murmur2 = _chosen.murmur2
 partition_keys = _chosen.partition_keys
 read_rows = _chosen.read_rows
 render_records = _chosen.render_records
+scan_batches = _chosen.scan_batches
 walk_batches = _chosen.walk_batches

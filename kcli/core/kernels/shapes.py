@@ -21,6 +21,29 @@ Row = tuple[bytes | None, bytes | None, bytes, int]
 """Key, value, header block, timestamp in ms."""
 
 
+class LogState(NamedTuple):
+    """How far a segment was checked, see ``check_log``; the C twin returns a plain tuple of the same numbers."""
+
+    at: int
+    """Position in the file of the next batch."""
+    then: int
+    """The offset behind the last batch; −1: any may come first."""
+    epoch: int
+    """Of the leader, of the batches that are expected."""
+    batches: int
+    records: int
+    missing: int
+    """Offsets without a record."""
+    entry: int
+    """The next entry of the offset index."""
+    indexed_at: int
+    """The position that the entry before it has; 0 without one."""
+    time_entry: int
+    """The next entry of the time index."""
+    max_timestamp: int
+    """Of all batches with records; −1 without any."""
+
+
 class BytesColumn(NamedTuple):
     """Byte strings in a layout of Arrow. ``width``: 4 or 8 bytes of an offset into ``data[0]``, or 16 of a view.
 
@@ -168,18 +191,24 @@ MarkedRecords = tuple[int, int, list[MarkRun]]
 MOST_EVENTS = 4096
 """Events after which a scan ends."""
 
+Headers = tuple[
+    int, int, int, int, int, int, int, int, int, int, tuple[int, ...], tuple[int, ...], bytes
+]
+"""The fields of ``Scanned``, as the kernels give them."""
+
 
 class Scanned(NamedTuple):
     """What the headers of adjacent batches say. ``end`` is where the next batch would begin.
 
-    ``records`` are those of data batches, ``markers`` the control batches. ``first_offset`` is the base offset of the first
-    batch (−1 without one), ``next_offset`` the offset after the last batch, and ``epoch`` the leader epoch of all. ``lowest`` is the lowest base timestamp and ``highest`` the highest of
-    the highest timestamps, of the batch at ``highest_at``. ``codecs`` counts batches by codec; ``sizes`` by the number of
-    bits of their size, less one: entry 10 has those of 1,024 to 2,047 bytes.
+    ``records`` are those of data batches, ``markers`` the control batches. ``first_offset`` is the base offset of the
+    first batch (−1 without one), ``next_offset`` the offset after the last one, and ``epoch`` the leader epoch of all.
+    ``lowest`` is the lowest base timestamp and ``highest`` the highest of the highest timestamps, of the batch at
+    ``highest_at``. ``codecs`` counts batches by codec; ``sizes`` by the number of bits of their size, less one: entry 10
+    has those of 1,024 to 2,047 bytes.
 
     ``events`` are three native int64 each, in the order of the log: base offset, producer id, and the position of a
-    control batch, or −1 for data of a transaction. Data is reported at least for the first batch after each control batch
-    or batch of another producer.
+    control batch, or −1 for data of a transaction. Data is reported at least for a producer's first batch in the scan
+    and behind its control batches; not for all that follow.
     """
 
     end: int

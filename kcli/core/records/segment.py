@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from kcli.core.errors import CorruptRecordsError, DamagedFileError, FileGoneError, UnreadableFileError
-from kcli.core.kernels.pure.scan import scan_batches
+from kcli.core.kernels.active import scan_batches
 from kcli.core.kernels.shapes import Scanned
 from kcli.core.kernels.varint import INT64_MAX
 from kcli.core.records.batch import HEADER_SIZE, LENGTH_END, MAGIC, RecordBatch
@@ -188,7 +188,8 @@ class Segment:
             if at + size > filled:
                 passed, filled = at, self._move_on(passed, at, size)
             enough = min(stop, filled) - at
-            found = scan_batches(self._data[:filled], at, enough, then, until, since, verify)
+            headers = scan_batches(self._data[:filled], at, enough, then, until, since, verify)
+            found = Scanned._make(headers)
             if not found.batches:
                 batch = self._batch_at(self._data[at : at + size], then, verify) if size else None
                 if batch is None:

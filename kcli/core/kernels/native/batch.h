@@ -7,6 +7,7 @@
 enum {
     LENGTH_END = 12, /* of the base offset and the length, which counts what follows */
     CRC_START = 21,  /* of what the checksum covers */
+    PRODUCER_AT = 43,
     HEADER_SIZE = 61,
     MAGIC = 2,
     CODEC = 0x07,

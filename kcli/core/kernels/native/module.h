@@ -10,6 +10,7 @@
 /* Each kernel with the least and the most of its arguments. Its twin of the same name in kernels/pure describes it. */
 #define ALL_KERNELS(KERNEL) \
     KERNEL(arrow_columns, 8, 8) \
+    KERNEL(check_log, 8, 8) \
     KERNEL(crc32c, 1, 2) \
     KERNEL(crc32c_patch, 4, 4) \
     KERNEL(crc32c_tables, 1, 2) \
@@ -41,6 +42,7 @@
     KERNEL(partition_keys, 2, 2) \
     KERNEL(read_rows, 4, 4) \
     KERNEL(render_records, 9, 9) \
+    KERNEL(scan_batches, 7, 7) \
     KERNEL(walk_batches, 5, 5)
 
 /* Not kernels, but what hands on their columns: with an underscore in front, for kcli/core/arrow alone. */

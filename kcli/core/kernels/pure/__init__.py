@@ -4,6 +4,7 @@ Only ``kernels/active.py`` imports this; all other modules import the functions 
 """
 
 from kcli.core.kernels.pure.arrow import arrow_columns
+from kcli.core.kernels.pure.check_log import check_log
 from kcli.core.kernels.pure.crc import crc32c, crc32c_patch
 from kcli.core.kernels.pure.decode import decode_columns, decode_values, find_in_records
 from kcli.core.kernels.pure.digest import digest_records
@@ -27,10 +28,12 @@ from kcli.core.kernels.pure.partition import murmur2, partition_keys
 from kcli.core.kernels.pure.render import render_records
 from kcli.core.kernels.pure.rows import read_rows
 from kcli.core.kernels.pure.run import decode_run, join_run, walk_batches
+from kcli.core.kernels.pure.scan import scan_batches
 from kcli.core.kernels.pure.text import encode_slices, encode_text, group_slices, index_text
 
 __all__ = [
     "arrow_columns",
+    "check_log",
     "crc32c",
     "crc32c_patch",
     "decode_columns",
@@ -61,5 +64,6 @@ __all__ = [
     "partition_keys",
     "read_rows",
     "render_records",
+    "scan_batches",
     "walk_batches",
 ]

@@ -1,0 +1,47 @@
+"""The metadata image from the folders of ``__cluster_metadata`` among those that were found."""
+
+import os
+import re
+from collections.abc import Sequence
+
+from kcli.account.survey import Missing
+from kcli.core.errors import KcliError
+from kcli.core.kernels.varint import INT64_MAX
+from kcli.core.logdir.folders import PartitionFolder
+from kcli.core.logdir.partition_log import PartitionLog
+from kcli.core.logdir.segment_files import choose_files
+from kcli.core.offline.image import TOPIC, MetadataImage
+from kcli.core.records.segment import Segment
+
+CHECKPOINT = re.compile(r"(\d{20})-(\d{10})\.checkpoint", re.ASCII)
+
+
+def read_image(partitions: Sequence[PartitionFolder]) -> tuple[MetadataImage | None, list[Missing]]:
+    """The image of the log that goes furthest; None without one. What could not be read is missing."""
+    best: MetadataImage | None = None
+    missing = []
+    for folder in partitions:
+        if folder.tp.topic != TOPIC or folder.files:
+            continue
+        try:
+            image = _replayed(folder)
+        except KcliError as error:
+            missing.append(Missing("the metadata log", folder.path, error))
+            continue
+        if best is None or image.end_offset > best.end_offset:
+            best = image
+    return best, missing
+
+
+def _replayed(folder: PartitionFolder) -> MetadataImage:
+    image = MetadataImage()
+    snapshots = sorted(filter(CHECKPOINT.fullmatch, os.listdir(folder.path)))
+    start = 0
+    if snapshots:
+        with Segment.open(os.path.join(folder.path, snapshots[-1]), base_offset=0) as snapshot:
+            image.replay(placed.batch for placed in snapshot.batches(verify=True))
+        start = int(snapshots[-1][:20])
+    if choose_files(folder.path):
+        with PartitionLog(folder) as log:
+            image.replay(placed.batch for _, placed in log.batches(start, INT64_MAX, verify=True))
+    return image

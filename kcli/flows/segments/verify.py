@@ -1,0 +1,329 @@
+"""``segments verify``: every partition that was found, its segments by several threads.
+
+A thread (``kcli-segments``) reads one segment and its indexes, and owns nothing else; the caller's thread judges.
+"""
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+
+from kcli.account.survey import Missing
+from kcli.core.errors import DamagedFileError, KcliError, UnreadableFileError
+from kcli.core.logdir import checkpoints
+from kcli.core.logdir.aborted_index import SUFFIX as TRANSACTION_SUFFIX
+from kcli.core.logdir.aborted_index import read_aborted_index
+from kcli.core.logdir.folders import CURRENT, Found, PartitionFolder, read_file
+from kcli.core.logdir.leader_epochs import NAME as EPOCHS
+from kcli.core.logdir.leader_epochs import EpochStart, parse_leader_epochs
+from kcli.core.logdir.offset_index import SUFFIX as INDEX_SUFFIX
+from kcli.core.logdir.offset_index import OffsetIndex
+from kcli.core.logdir.partition_log import PartitionLog
+from kcli.core.logdir.producer_snapshot import SUFFIX as SNAPSHOT_SUFFIX
+from kcli.core.logdir.producer_snapshot import parse_producer_snapshot
+from kcli.core.logdir.segment_files import SegmentFile, choose_files
+from kcli.core.logdir.time_index import SUFFIX as TIME_SUFFIX
+from kcli.core.logdir.time_index import TimeIndex
+from kcli.core.offline.image import MetadataImage
+from kcli.core.records.segment import unreadable
+from kcli.core.types import TopicPartition
+from kcli.flows.segments import rules
+from kcli.flows.segments.finding import DAMAGE, NOTE, Finding
+from kcli.flows.segments.policies import Policy, policy_of
+from kcli.flows.segments.walk import Facts, Marker, Segment, Walk
+from kcli.output.progress import counted
+
+AHEAD = 64
+"""Segments that may wait for a thread."""
+_REBUILT = "a broker builds it anew when it starts; without it, it reads the log from its beginning"
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What was found out about one partition. ``missing`` could not be read."""
+
+    folder: PartitionFolder
+    policy: Policy
+    facts: list[Facts] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    missing: list[Missing] = field(default_factory=list)
+
+    def count(self, severity: str) -> int:
+        """How many places have a finding of this severity."""
+        return sum(1 + one.also for one in self.findings if one.severity == severity)
+
+
+@dataclass(slots=True)
+class Read:
+    """What a thread has read of one segment."""
+
+    file: SegmentFile
+    facts: Facts | None = None
+    findings: list[Finding] = field(default_factory=list)
+    missing: list[Missing] = field(default_factory=list)
+
+
+class Verification:
+    """Verifies what was found. Iterate over ``verdicts`` in order; ``folder_findings`` is about folders and log directories."""
+
+    def __init__(self, found: Found, image: MetadataImage | None, *, threads: int = 0) -> None:
+        self.found = found
+        self.image = image
+        self._threads = threads or min(8, os.cpu_count() or 1)
+        self._stop = threading.Event()
+        self._cleaned: dict[str, dict[TopicPartition, int]] = {}
+        self.folder_findings = self._of_folders()
+
+    def stop(self) -> None:
+        """Ends the reading: what was not read is not judged."""
+        self._stop.set()
+
+    def verdicts(self, on_bytes: Callable[[int], object] = lambda _size: None) -> Iterator[Verdict]:
+        """The partitions in order; their segments are read ahead."""
+        waiting: deque[tuple[Verdict, list[Future[Read]]]] = deque()
+        with ThreadPoolExecutor(self._threads, thread_name_prefix="kcli-segments") as pool:
+            try:
+                for folder in self.found.partitions:
+                    waiting.append(self._begun(folder, pool))
+                    while waiting and sum(len(jobs) for _, jobs in waiting) >= AHEAD:
+                        yield self._judged(*waiting.popleft(), on_bytes)
+                while waiting:
+                    yield self._judged(*waiting.popleft(), on_bytes)
+            finally:
+                self.stop()
+                pool.shutdown(cancel_futures=True)
+
+    def _begun(self, folder: PartitionFolder, pool: ThreadPoolExecutor) -> tuple[Verdict, list[Future[Read]]]:
+        policy = policy_of(folder.tp.topic, self.image, cleaned=self._was_cleaned(folder))
+        verdict = Verdict(folder, policy)
+        try:
+            files = choose_files(folder.path, folder.files)
+        except UnreadableFileError as error:
+            verdict.missing.append(Missing(str(folder.tp), folder.path, error))
+            return verdict, []
+        jobs = [
+            pool.submit(partial(read_segment, folder, file, policy, file is files[-1], self._stop.is_set))
+            for file in files
+        ]
+        return verdict, jobs
+
+    def _judged(
+        self, verdict: Verdict, jobs: list[Future[Read]], on_bytes: Callable[[int], object]
+    ) -> Verdict:
+        reads = []
+        for job in jobs:
+            read = job.result()
+            reads.append(read)
+            on_bytes(read.file.size)
+        judge(verdict, reads)
+        return verdict
+
+    def _was_cleaned(self, folder: PartitionFolder) -> bool:
+        above = folder.log_dir.path if folder.log_dir else os.path.dirname(os.path.abspath(folder.path))
+        if above not in self._cleaned:
+            self._cleaned[above] = {}
+            path = os.path.join(above, checkpoints.CLEANED)
+            try:
+                data = read_file(path)
+                if data is not None:
+                    self._cleaned[above] = checkpoints.parse_offset_checkpoint(data, path)
+            except KcliError:
+                pass  # without it, gaps of a compacted topic are unknown, not damage
+        return folder.tp in self._cleaned[above]
+
+    def _of_folders(self) -> list[Finding]:
+        known = {name: topic.topic_id for name, topic in self.image.topics.items()} if self.image else {}
+        places = []
+        for folder in self.found.partitions:
+            if folder.state == CURRENT and folder.named:
+                meta = folder.log_dir.meta if folder.log_dir else None
+                owner = (meta.cluster_id, meta.node_id) if meta and meta.node_id >= 0 else None
+                places.append(rules.Place(folder.path, folder.tp, folder.topic_id, owner))
+        findings = rules.folders(places, known)
+        for log_dir in self.found.log_dirs:
+            if log_dir.live:
+                why = "a broker has this log directory open"
+                meaning = "what it writes or deletes meanwhile is not judged"
+                findings.append(Finding(NOTE, "live", log_dir.path, None, None, why, meaning))
+        return findings
+
+
+def read_segment(
+    folder: PartitionFolder, file: SegmentFile, policy: Policy, last: bool, stopped: Callable[[], bool]
+) -> Read:
+    """Reads one segment and its indexes; runs in any thread. The indexes first: a broker writes them last."""
+    read = Read(file)
+    path = os.path.join(folder.path, file.name)
+    index_path, time_path = path.replace(".log", INDEX_SUFFIX), path.replace(".log", TIME_SUFFIX)
+    segment = Segment(
+        path,
+        file.base_offset,
+        last,
+        policy.compacted is False,
+        interval=policy.interval,
+        index_path=index_path,
+        time_path=time_path,
+    )
+    whole_folder = not folder.files
+    data = _content(read, folder, index_path)
+    if data is not None:
+        index = OffsetIndex(data, file.base_offset, index_path)
+        segment.entries = data[: 8 * len(index)]
+        read.findings += _whole(index_path, len(data), index.extra, 8)
+    data_of_times = _content(read, folder, time_path)
+    if data_of_times is not None:
+        times = TimeIndex(data_of_times, file.base_offset, time_path)
+        segment.times = data_of_times[: 12 * len(times)]
+        read.findings += _whole(time_path, len(data_of_times), times.extra, 12)
+    if whole_folder and file.size:
+        for name, content in ((index_path, data), (time_path, data_of_times)):
+            if content is None and not any(one.where == name for one in read.missing):
+                rule = "offset index" if name == index_path else "time index"
+                read.findings.append(Finding(DAMAGE, rule, name, None, None, "there is no such file", _REBUILT))
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        read.missing.append(Missing(str(folder.tp), path, unreadable(path, error)))
+        return read
+    try:
+        read.facts = Walk(segment, descriptor, stopped).run()
+    except OSError as error:
+        read.missing.append(Missing(str(folder.tp), path, unreadable(path, error)))
+    finally:
+        os.close(descriptor)
+    return read
+
+
+def _content(read: Read, folder: PartitionFolder, path: str) -> bytes | None:
+    try:
+        return read_file(path)
+    except UnreadableFileError as error:
+        read.missing.append(Missing(str(folder.tp), path, error))
+        return None
+
+
+def _whole(path: str, size: int, extra: int, entry: int) -> list[Finding]:
+    if not extra:
+        return []
+    why = f"{size} bytes are no whole entries of {entry} bytes each"
+    return [Finding(DAMAGE, "size", path, size - extra, None, why, _REBUILT)]
+
+
+def judge(verdict: Verdict, reads: Sequence[Read]) -> None:
+    """Adds what the segments together, and the small files of the folder, say."""
+    folder, policy = verdict.folder, verdict.policy
+    contiguous = policy.compacted is False
+    for read in reads:
+        verdict.findings += read.findings
+        verdict.missing += read.missing
+        if read.facts is not None:
+            verdict.facts.append(read.facts)
+            verdict.findings += read.facts.findings
+    facts = verdict.facts
+    whole = len(facts) == len(reads)  # what could not be read is missing, and no gap
+    if whole:
+        verdict.findings += rules.between_segments(facts, contiguous=contiguous)
+    verdict.findings += _of_transactions(verdict, [read.file for read in reads], contiguous=contiguous)
+    if not folder.files and folder.state == CURRENT:
+        stored = _stored_epochs(verdict)
+        end = max((one.next_offset for one in facts), default=-1)
+        base = facts[0].base_offset if facts else -1
+        if whole and facts:
+            path = os.path.join(folder.path, EPOCHS)
+            if stored is not False:
+                verdict.findings += rules.leader_epochs(path, stored, facts, contiguous=contiguous)
+            verdict.findings += rules.beyond_the_end(
+                folder.path, end, base, high_watermark=folder.high_watermark, recovery_point=folder.recovery_point
+            )
+            verdict.findings += rules.before_the_start(
+                folder.path, base, log_start=folder.log_start, epochs=stored or ()
+            )
+        verdict.findings += _of_snapshots(verdict, end)
+    holes = sum(one.missing_offsets for one in facts)
+    if policy.compacted is None and (holes or rules.between_segments(facts, contiguous=True)):
+        why = f"{counted(holes, 'offset')} have no record; whether the topic is compacted is not known: no metadata log was given"
+        meaning = "they were compacted away, or are lost"
+        verdict.findings.append(Finding(NOTE, "policy", folder.path, None, None, why, meaning))
+
+
+def _stored_epochs(verdict: Verdict) -> tuple[EpochStart, ...] | None | bool:
+    """Those of the checkpoint; None without the file, False where it cannot be read."""
+    path = os.path.join(verdict.folder.path, EPOCHS)
+    try:
+        data = read_file(path)
+        return None if data is None else parse_leader_epochs(data, path)
+    except DamagedFileError as error:
+        meaning = "a broker does not start with it"
+        verdict.findings.append(
+            Finding(DAMAGE, "leader epochs", path, error.position, None, error.why, meaning)
+        )
+    except UnreadableFileError as error:
+        verdict.missing.append(Missing(str(verdict.folder.tp), path, error))
+    return False
+
+
+def _of_snapshots(verdict: Verdict, end: int) -> list[Finding]:
+    findings = []
+    folder = verdict.folder
+    try:
+        names = sorted(name for name in os.listdir(folder.path) if name.endswith(SNAPSHOT_SUFFIX))
+    except OSError:
+        return []  # the folder is missing already
+    for name in names:
+        number = name.removesuffix(SNAPSHOT_SUFFIX)
+        path = os.path.join(folder.path, name)
+        problem = None
+        try:
+            data = read_file(path)
+            if data is None or not number.isdigit():
+                continue
+            parse_producer_snapshot(data, path)
+        except DamagedFileError as error:
+            problem = error
+        except UnreadableFileError as error:
+            verdict.missing.append(Missing(str(folder.tp), path, error))
+            continue
+        findings += rules.producer_snapshot(path, int(number), end, problem)
+    return findings
+
+
+def _of_transactions(verdict: Verdict, files: Sequence[SegmentFile], *, contiguous: bool) -> list[Finding]:
+    folder = verdict.folder
+    findings = []
+    by_path = {facts.path: facts for facts in verdict.facts}
+    for number, file in enumerate(files):
+        facts = by_path.get(os.path.join(folder.path, file.name))
+        if facts is None:
+            continue
+        path = facts.path.replace(".log", TRANSACTION_SUFFIX)
+        try:
+            data = read_file(path)
+        except UnreadableFileError as error:
+            verdict.missing.append(Missing(str(folder.tp), path, error))
+            continue
+        if data is None and folder.files:
+            continue
+        entries, error = read_aborted_index(data or b"", path)
+        if error is not None:
+            meaning = "a broker that starts here builds it anew"
+            findings.append(Finding(DAMAGE, "transaction index", path, error.position, None, error.why, meaning))
+        markers = set(facts.aborts)
+        named = {Marker(one.last_offset, one.producer_id) for one in entries}
+        had_records: list[Marker] = []
+        if markers - named and error is None:
+            had_records = _with_records(verdict, number, markers)
+        findings += rules.transaction_index(path, entries, markers, had_records, contiguous=contiguous)
+    return findings
+
+
+def _with_records(verdict: Verdict, number: int, markers: set[Marker]) -> list[Marker]:
+    """The abort markers of a segment whose transactions have records, by another reading of the log."""
+    try:
+        with PartitionLog(verdict.folder) as log:
+            ended = log.ended(number).aborted
+    except KcliError:
+        return []  # what damages it has a finding of its own
+    return [one for one in (Marker(each.last_offset, each.producer_id) for each in ended) if one in markers]

@@ -16,7 +16,7 @@ from kcli.core.options import ClientOptions
 from kcli.flows.mirror.plan.plan import CopyPlan
 from kcli.flows.mirror.settings import MirrorSettings
 from kcli.flows.segments.inventory import Inventory, take_inventory
-from kcli.flows.segments.restore import Restore
+from kcli.flows.segments.restore import Restore, rephrased
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted
 
@@ -77,6 +77,7 @@ def restore_topics(inv: Invocation, paths: Sequence[str], target: str, settings:
     there = Side(inv, "--to", target, changes=True)
     here = LogDirectories(paths)
     shown = _Shown(inv, Names(ClusterName(here.servers, ""), there.name, "", there.option))
+    inv.rephrase = rephrased
     inventory = _inventory(inv, here, settings)
     here.narrowed(inventory.paths)
     with Restore(settings, here, there, shown, inventory, hooks=inv.hooks, timeout=inv.timeout) as restore:

@@ -7,7 +7,7 @@ import click
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import REPORT_KINDS
-from kcli.commands.shared.params import Rate, rate_option
+from kcli.commands.shared.params import DURATION, Rate, rate_option
 from kcli.commands.shared.two_clusters import (
     check_excludes,
     config_options,
@@ -66,6 +66,12 @@ from kcli.flows.mirror.settings import MirrorSettings, Pace
         help="replicas of topics that are created (default: as many as they had, and the target has brokers)",
     ),
     *config_options(),
+    click.option(
+        "--max-wait",
+        type=DURATION,
+        metavar="DUR",
+        help="end a partition that waits for so long for the cluster, or for a disk (default: 60s)",
+    ),
     rate_option("limit: records per second, or 10MB/s"),
     job_option("restore"),
 )

@@ -191,14 +191,15 @@ def remarks(found: Inventory) -> Iterator[str]:
 
 def lines(found: Inventory, *, skips: bool) -> Iterator[tuple[TopicPartition, str]]:
     """What the plan says of single partitions. ``skips``: damaged batches are left out."""
+    producers: dict[int, list[OpenEnd]] = {}
     for open_end in found.open:
-        name = f" of {open_end.transactional_id}" if open_end.transactional_id else ""
-        how = "its coordinator had decided to commit it: restored" if open_end.commits else "not restored"
-        yield (
-            open_end.tp,
-            f"{open_end.tp}: a transaction{name} (producer {open_end.producer_id}) is open from offset "
-            f"{open_end.first_offset} on: {how}",
-        )
+        producers.setdefault(open_end.producer_id, []).append(open_end)
+    for some in producers.values():
+        first = some[0]
+        name = f" of {first.transactional_id}" if first.transactional_id else ""
+        places = ", ".join(f"{one.tp} from offset {one.first_offset}" for one in some)
+        how = "its coordinator had decided to commit it: restored" if first.commits else "its records are not restored"
+        yield first.tp, f"a transaction{name} (producer {first.producer_id}) was open, in {places}: {how}"
     for tp, one in found.chosen.items():
         if one.instead is not None:
             damage = next(iter(one.instead.damages), None)

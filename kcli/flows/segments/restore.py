@@ -157,3 +157,21 @@ def _replicas(plan: Plan, wanted: int | None) -> list[str]:
         f"{counted(now, 'replica')} of each partition instead of {had}{why}"
         for (now, had), names in changed.items()
     ]
+
+
+_REPHRASED = (
+    ("--on-gap record copies what is left and reports the gap", "--on-corrupt skip restores what is left"),
+    (", or choose partitions by key: --partitions by-key", ""),
+    ("run it again with --verify-only", "run it again"),
+    ("leave --no-standby out, and this instance takes over when that one ends", "wait until it has ended"),
+    ("run the mirror more often than the source deletes records, or keep them longer there", ""),
+)
+
+
+def rephrased(remedy: str) -> str:
+    """A remedy of the mirror for the user of ``segments restore``. Pure."""
+    if "kcli mirror reset" in remedy:
+        return "delete the topic of the target, and restore it with a new --job NAME"
+    for of_mirror, own in _REPHRASED:
+        remedy = remedy.replace(of_mirror, own)
+    return remedy

@@ -144,3 +144,19 @@ def unknown_group(group: str, do: str = THERE_ARE) -> NotFoundError:
     """``do``: a better remedy, where the other groups are known."""
     why = "no group of that name has a member or a committed offset"
     return NotFoundError(f"group {group_shown(group)} does not exist", why=why, do=do)
+
+
+def java_hash(key: bytes) -> int:
+    """``Math.abs(new String(key).hashCode())``; as in Java, the smallest int stays negative and counts as 0."""
+    value = 0
+    data = key.decode("utf-8", "replace").encode("utf-16-be")
+    for high, low in zip(data[::2], data[1::2], strict=True):
+        value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
+    if value == 0x80000000:
+        return 0
+    return value if value < 0x80000000 else 0x100000000 - value
+
+
+def coordinator_partition(name: str, partitions: int) -> int:
+    """The partition of ``__consumer_offsets`` or ``__transaction_state`` whose leader coordinates this group or id."""
+    return java_hash(name.encode()) % partitions

@@ -14,7 +14,6 @@ from kcli.core.admin.feature_levels import METADATA_VERSION, metadata_level
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import KcliError, UnsupportedError
-from kcli.core.producer.partitioner import java_hash
 from kcli.core.types import Node
 
 if TYPE_CHECKING:
@@ -170,8 +169,3 @@ def requires_capped(features: Iterable[BrokerFeatures]) -> bool:
     """
     levels = [found.supported.get(METADATA_VERSION, (0, 0))[1] for found in features]
     return bool(levels) and min(levels) >= metadata_level("3.9")
-
-
-def coordinator_partition(name: str, partitions: int) -> int:
-    """The partition of ``__consumer_offsets`` or ``__transaction_state`` whose leader coordinates this group or id."""
-    return java_hash(name.encode()) % partitions

@@ -3,7 +3,7 @@
 import re
 from typing import TYPE_CHECKING
 
-from kcli.core.producer.partitioner import java_hash
+from kcli.core.names import java_hash
 from kcli.core.protocol.messages import describe_producers as producers
 from kcli.core.protocol.messages import describe_transactions as described
 from kcli.core.protocol.messages import list_transactions as listed

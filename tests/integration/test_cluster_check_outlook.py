@@ -264,7 +264,7 @@ class Drill:
         offline = partitions(now["offline-partitions"], ahead["offline-partitions"])
         refusing = partitions(now["under-min-isr"], ahead["under-min-isr"]) - offline
         count = {name: self.partition_counts[name] for name in COORDINATORS}
-        from kcli.flows.cluster_state import coordinator_partition as home
+        from kcli.core.names import coordinator_partition as home
 
         def at(topic: str, names: Sequence[str], some: frozenset[TopicPartition]) -> frozenset[str]:
             return frozenset(

@@ -8,11 +8,10 @@ from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple
 
 from kcli.core.errors import ProtocolError
-from kcli.core.offline.stored_values import keys_and_values
-from kcli.core.protocol.stored.reading import type_number
+from kcli.core.offline.stored_values import control_type, keys_and_values
 from kcli.core.records.view import BatchView
 
-_ABORT, _COMMIT = 0, 1
+_COMMIT = 1
 
 
 class StoredValue(NamedTuple):
@@ -65,7 +64,7 @@ class CoordinatorLog:
         if not batch.is_transactional:
             return
         written = self.pending.pop(batch.producer_id, {})
-        if _marker(batch) == _COMMIT:
+        if control_type(batch) == _COMMIT:
             self._commit(written)
 
     def _commit(self, written: Mapping[bytes, StoredValue]) -> None:
@@ -73,14 +72,3 @@ class CoordinatorLog:
             known = self.values.get(key)
             if known is None or stored.offset > known.offset:
                 self.values[key] = stored
-
-
-def _marker(batch: BatchView) -> int:
-    """The type of the control record: its key is a version and a type (KIP-98)."""
-    for offset, key, _value in keys_and_values(batch):
-        if key is None or len(key) < 4:
-            raise ProtocolError(
-                "no end of a transaction", why=f"the key of the record at offset {offset} is too short"
-            )
-        return type_number(key[2:])
-    return _ABORT

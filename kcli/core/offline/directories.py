@@ -5,7 +5,7 @@ What the server's thread does, and what another one asks for, is done under ``lo
 
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
 from kcli.core.errors import ConfigError, KcliError, NotFoundError, UnreadableFileError
@@ -13,9 +13,6 @@ from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.logdir.folders import CURRENT, Found, PartitionFolder, find
 from kcli.core.logdir.partition_log import PartitionLog
 from kcli.core.logdir.replicas import Replica, choose_replica
-from kcli.core.offline.coordinator_log import CoordinatorLog
-from kcli.core.offline.transaction_state import TOPIC as TRANSACTIONS
-from kcli.core.offline.transaction_state import StoredTransactions
 from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import TopicPartition
 
@@ -35,16 +32,21 @@ class TopicFolders(NamedTuple):
 
 class Directories:
     """``paths``: log directories, folders of partitions, or single ``.log`` files. ``hooks`` are told what is notable about
-    what is read. ``ends_transactions``: those that are open at the end of a log are taken as ended by their coordinator.
+    what is read. ``committing``: what is open at the end of a log is taken as ended by its coordinator; says the producers
+    whose transactions in a partition are committed. None: it stays open.
 
     ConfigError where the paths belong to several clusters, NotFoundError where there is nothing to be read.
     """
 
     def __init__(
-        self, paths: Sequence[str], hooks: Hooks = NO_HOOKS, *, ends_transactions: bool = False
+        self,
+        paths: Sequence[str],
+        hooks: Hooks = NO_HOOKS,
+        *,
+        committing: Callable[["Directories", TopicPartition], Container[int]] | None = None,
     ) -> None:
         self.paths = tuple(paths)
-        self.ends_transactions = ends_transactions
+        self.committing = committing
         self.lock = threading.Lock()
         self.failures: dict[TopicPartition, KcliError] = {}
         """Why a partition could not be read, the last time that it was asked for."""
@@ -85,8 +87,8 @@ class Directories:
             if not folders:
                 return None
             self._logs[tp] = log = self._opened(tp, folders)
-            if self.ends_transactions and tp.topic != TRANSACTIONS:
-                log.end_transactions(self.once(stored_transactions).committing(tp))
+            if self.committing is not None:
+                log.end_transactions(self.committing(self, tp))
         return self._logs[tp]
 
     def once(self, make: Callable[["Directories"], T]) -> T:
@@ -183,19 +185,6 @@ class Directories:
                 "warning",
             )
         return logs[choice.index]
-
-
-def stored_transactions(directories: Directories) -> StoredTransactions:
-    """The transactions as their coordinators had them."""
-    found = StoredTransactions()
-    topic = directories.topics.get(TRANSACTIONS)
-    for number in topic.partitions if topic is not None else ():
-        log = directories.log(TopicPartition(TRANSACTIONS, number))
-        if log is not None:
-            replayed = CoordinatorLog()
-            replayed.replay(placed.batch for _, placed in log.batches(log.start_offset, log.end_offset))
-            found.add(replayed)
-    return found
 
 
 def _node_of(log: PartitionLog) -> int:

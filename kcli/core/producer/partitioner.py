@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from kcli.core.errors import UnknownPartitionError
 from kcli.core.kernels import active as kernels
+from kcli.core.names import java_hash
 
 ByKey = Callable[[Sequence[bytes | None], int], list[int]]
 """Partitions of keys; −1 for a key that may go anywhere."""
@@ -54,17 +55,6 @@ def _consistent(keys: Sequence[bytes | None], partitions: int) -> list[int]:
 
 def _hashcode(keys: Sequence[bytes | None], partitions: int) -> list[int]:
     return [ANYWHERE if key is None else java_hash(key) % partitions for key in keys]
-
-
-def java_hash(key: bytes) -> int:
-    """``Math.abs(new String(key).hashCode())``; as in Java, the smallest int stays negative and counts as 0."""
-    value = 0
-    data = key.decode("utf-8", "replace").encode("utf-16-be")
-    for high, low in zip(data[::2], data[1::2], strict=True):
-        value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
-    if value == 0x80000000:
-        return 0
-    return value if value < 0x80000000 else 0x100000000 - value
 
 
 def _random(keys: Sequence[bytes | None], partitions: int) -> list[int]:

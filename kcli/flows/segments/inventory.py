@@ -12,7 +12,9 @@ from kcli.core.errors import DamagedFileError, KcliError
 from kcli.core.logdir.folders import PartitionFolder
 from kcli.core.logdir.partition_log import OpenTransaction, PartitionLog
 from kcli.core.logdir.replicas import Replica, choose_replica
-from kcli.core.offline.directories import Directories, stored_transactions
+from kcli.core.offline.directories import Directories
+from kcli.core.offline.image import MetadataImage
+from kcli.core.offline.states import known_image, transactions
 from kcli.core.records.segment import Tail
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.topics.routes import is_internal, selects
@@ -153,19 +155,27 @@ def take_inventory(
     """Reads all replicas of the topics that are selected."""
     chosen: dict[TopicPartition, Chosen] = {}
     paths: list[str] = []
+    image = known_image(directories)
     for topic in directories.topics.values():
         if is_internal(topic.name) or topic.name.startswith("__cluster_"):
             paths += [folder.path for folders in topic.partitions.values() for folder in folders]
         elif selects(selectors, topic.name) and not selects(excludes, topic.name):
             for number, folders in sorted(topic.partitions.items()):
                 tp = TopicPartition(topic.name, number)
-                chosen[tp] = choose([examine(one, progress) for one in folders], directories.in_sync(tp))
+                chosen[tp] = choose([examine(one, progress) for one in folders], _in_sync(image, tp))
                 paths.append(chosen[tp].taken.folder.path)
     return Inventory(chosen, paths, list(_open_ends(directories, chosen)))
 
 
+def _in_sync(image: MetadataImage | None, tp: TopicPartition) -> Collection[int]:
+    """The brokers whose replicas were in sync, by the metadata log."""
+    topic = image.topics.get(tp.topic) if image is not None else None
+    partition = topic.partitions.get(tp.partition) if topic is not None else None
+    return partition.isr if partition is not None else ()
+
+
 def _open_ends(directories: Directories, chosen: Mapping[TopicPartition, Chosen]) -> Iterator[OpenEnd]:
-    stored = directories.once(stored_transactions)
+    stored = transactions(directories)
     names = {one.producer_id: name for name, one in stored.transactions.items()}
     for tp, one in chosen.items():
         committing = stored.committing(tp)

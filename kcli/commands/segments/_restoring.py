@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from kcli.commands.mirror.promoting import RECOVERY, recovery_row
 from kcli.commands.mirror.report import COLUMNS, Rows, report
+from kcli.commands.segments._paths import missing_file
 from kcli.commands.shared.context import ClusterName, Invocation
 from kcli.commands.shared.copy_plan import CopyShown, Names
 from kcli.commands.shared.sides import Side
@@ -15,6 +16,7 @@ from kcli.core.offline.directories import Directories
 from kcli.core.options import ClientOptions
 from kcli.flows.mirror.plan.plan import CopyPlan
 from kcli.flows.mirror.settings import MirrorSettings
+from kcli.flows.mirror.topics.preflight import ConflictError
 from kcli.flows.segments.inventory import Inventory, take_inventory
 from kcli.flows.segments.restore import Restore, rephrased
 from kcli.flows.stop import Stop
@@ -59,17 +61,26 @@ class _Shown(CopyShown):
 
 
 def _inventory(inv: Invocation, source: LogDirectories, settings: MirrorSettings) -> Inventory:
+    """Reads what is there. ConflictError where a broker goes on writing it."""
+    directories = Directories(source.paths, inv.hooks)
+    for one in directories.found.log_dirs:
+        if one.live:
+            raise ConflictError(
+                f"a broker has {one.path} open",
+                why="its transactions go on, and a restore takes them for ended",
+                do="stop the broker, or restore from a snapshot of its disk; `kcli mirror` copies from running brokers",
+            )
+    for missing in directories.found.missing:
+        inv.lacks(missing_file(missing.path, missing.why))
     read = 0
     with inv.progress("read") as bar:
 
         def progress(size: int) -> None:
             nonlocal read
             read += size
-            bar.update(0, read, None)
+            bar.update(0, read)
 
-        return take_inventory(
-            Directories(source.paths, inv.hooks), settings.topics, settings.excludes, progress
-        )
+        return take_inventory(directories, settings.topics, settings.excludes, progress)
 
 
 def restore_topics(inv: Invocation, paths: Sequence[str], target: str, settings: MirrorSettings) -> int:

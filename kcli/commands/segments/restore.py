@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from kcli.commands.segments._paths import path_arguments
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import REPORT_KINDS
@@ -37,7 +38,7 @@ from kcli.flows.mirror.settings import MirrorSettings, Pace
         ("kcli segments restore /mnt/kafka --to new --on-corrupt skip", "what is left around damaged batches"),
     ),
 )  # fmt: skip
-@click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(exists=True))
+@path_arguments
 @options(
     "What to restore",
     to_option("written", required=True),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kcli.account.survey import Missing
 from kcli.core.errors import KcliError
 from kcli.core.kernels.varint import INT64_MAX
-from kcli.core.logdir.folders import PartitionFolder
+from kcli.core.logdir.folders import PartitionFolder, find
 from kcli.core.logdir.partition_log import PartitionLog
 from kcli.core.logdir.segment_files import choose_files
 from kcli.core.offline.image import TOPIC, MetadataImage
@@ -17,12 +17,14 @@ CHECKPOINT = re.compile(r"(\d{20})-(\d{10})\.checkpoint", re.ASCII)
 
 
 def read_image(partitions: Sequence[PartitionFolder]) -> tuple[MetadataImage | None, list[Missing]]:
-    """The image of the log that goes furthest; None without one. What could not be read is missing."""
+    """The image of the log that goes furthest; None without one. What could not be read is missing.
+
+    Where none of the partitions is of the metadata log, one beside them is looked for.
+    """
     best: MetadataImage | None = None
     missing = []
-    for folder in partitions:
-        if folder.tp.topic != TOPIC or folder.files:
-            continue
+    folders = [folder for folder in partitions if folder.tp.topic == TOPIC and not folder.files]
+    for folder in folders or _beside(partitions):
         try:
             image = _replayed(folder)
         except KcliError as error:
@@ -31,6 +33,12 @@ def read_image(partitions: Sequence[PartitionFolder]) -> tuple[MetadataImage | N
         if best is None or image.end_offset > best.end_offset:
             best = image
     return best, missing
+
+
+def _beside(partitions: Sequence[PartitionFolder]) -> list[PartitionFolder]:
+    above = {os.path.dirname(os.path.abspath(folder.path)) for folder in partitions}
+    paths = [path for path in (os.path.join(folder, f"{TOPIC}-0") for folder in sorted(above)) if os.path.isdir(path)]
+    return [folder for folder in find(paths).partitions if not folder.files]
 
 
 def _replayed(folder: PartitionFolder) -> MetadataImage:

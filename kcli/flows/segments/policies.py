@@ -1,8 +1,12 @@
-"""Whether offsets of a topic may be missing: from the metadata log, the cleaner's checkpoint, or by its name. Pure."""
+"""Whether offsets of a topic may be missing: from the metadata log, the cleaner's checkpoint, or by its name."""
 
+import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from kcli.core.errors import KcliError
+from kcli.core.logdir import checkpoints
+from kcli.core.logdir.folders import PartitionFolder, read_file
 from kcli.core.offline.image import MetadataImage
 
 COMPACTED_TOPICS = ("__consumer_offsets", "__transaction_state")
@@ -41,3 +45,14 @@ def policy_of(topic: str, image: MetadataImage | None, *, cleaned: bool) -> Poli
 
 def _number(text: str) -> int:
     return int(text) if text.isdigit() and int(text) else _DEFAULT_INTERVAL
+
+
+def was_cleaned(folder: PartitionFolder) -> bool:
+    """Whether the log cleaner has been at a partition, by its checkpoint; False without one that can be read."""
+    above = folder.log_dir.path if folder.log_dir else os.path.dirname(os.path.abspath(folder.path))
+    path = os.path.join(above, checkpoints.CLEANED)
+    try:
+        data = read_file(path)
+        return data is not None and folder.tp in checkpoints.parse_offset_checkpoint(data, path)
+    except KcliError:
+        return False

@@ -29,13 +29,15 @@ from kcli.core.logdir.time_index import SUFFIX as TIME_SUFFIX
 from kcli.core.logdir.time_index import TimeIndex
 from kcli.core.offline.image import MetadataImage
 from kcli.core.records.segment import unreadable
-from kcli.core.types import TopicPartition
 from kcli.flows.segments import rules
 from kcli.flows.segments.finding import DAMAGE, NOTE, Finding
-from kcli.flows.segments.policies import Policy, policy_of
+from kcli.flows.segments.policies import Policy, policy_of, was_cleaned
 from kcli.flows.segments.walk import Facts, Marker, Segment, Walk
 from kcli.output.progress import counted
 
+_SMALL = (
+    checkpoints.PARTITION, checkpoints.META, checkpoints.RECOVERY_POINTS, checkpoints.LOG_STARTS, checkpoints.HIGH_WATERMARKS,
+)  # fmt: skip
 AHEAD = 64
 """Segments that may wait for a thread."""
 _REBUILT = "a broker builds it anew when it starts; without it, it reads the log from its beginning"
@@ -74,7 +76,6 @@ class Verification:
         self.image = image
         self._threads = threads or min(8, os.cpu_count() or 1)
         self._stop = threading.Event()
-        self._cleaned: dict[str, dict[TopicPartition, int]] = {}
         self.folder_findings = self._of_folders()
 
     def stop(self) -> None:
@@ -97,7 +98,7 @@ class Verification:
                 pool.shutdown(cancel_futures=True)
 
     def _begun(self, folder: PartitionFolder, pool: ThreadPoolExecutor) -> tuple[Verdict, list[Future[Read]]]:
-        policy = policy_of(folder.tp.topic, self.image, cleaned=self._was_cleaned(folder))
+        policy = policy_of(folder.tp.topic, self.image, cleaned=was_cleaned(folder))
         verdict = Verdict(folder, policy)
         try:
             files = choose_files(folder.path, folder.files)
@@ -120,19 +121,6 @@ class Verification:
             on_bytes(read.file.size)
         judge(verdict, reads)
         return verdict
-
-    def _was_cleaned(self, folder: PartitionFolder) -> bool:
-        above = folder.log_dir.path if folder.log_dir else os.path.dirname(os.path.abspath(folder.path))
-        if above not in self._cleaned:
-            self._cleaned[above] = {}
-            path = os.path.join(above, checkpoints.CLEANED)
-            try:
-                data = read_file(path)
-                if data is not None:
-                    self._cleaned[above] = checkpoints.parse_offset_checkpoint(data, path)
-            except KcliError:
-                pass  # without it, gaps of a compacted topic are unknown, not damage
-        return folder.tp in self._cleaned[above]
 
     def _of_folders(self) -> list[Finding]:
         known = {name: topic.topic_id for name, topic in self.image.topics.items()} if self.image else {}
@@ -210,6 +198,17 @@ def _whole(path: str, size: int, extra: int, entry: int) -> list[Finding]:
         return []
     why = f"{size} bytes are no whole entries of {entry} bytes each"
     return [Finding(DAMAGE, "size", path, size - extra, None, why, _REBUILT)]
+
+
+def small_file_finding(path: str, why: str) -> Finding | None:
+    """Of a small file of a log directory that was read and makes no sense; None for what could not be read."""
+    file, _, place = path.partition(" at byte ")
+    name = os.path.basename(file)
+    if name not in _SMALL or not os.access(file, os.R_OK):
+        return None
+    rule = name if name == checkpoints.PARTITION else "checkpoint"
+    meaning = "a broker does not start with it, or takes the folder for none of its own"
+    return Finding(DAMAGE, rule, file, int(place) if place.isdigit() else 0, None, why, meaning)
 
 
 def judge(verdict: Verdict, reads: Sequence[Read]) -> None:

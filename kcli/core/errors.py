@@ -145,7 +145,7 @@ class DamagedFileError(CorruptRecordsError):
         next_offset: int = -1,
         tp: TopicPartition | None = None,
     ) -> None:
-        where = f"{path} at byte {position}" + (f" (offset {offset})" if offset >= 0 else "")
+        where = f"{printable(path)} at byte {position}" + (f" (offset {offset})" if offset >= 0 else "")
         super().__init__(where, why=why, do=do, tp=tp, next_offset=next_offset)
         self.path = path
         self.position = position
@@ -164,6 +164,11 @@ class DamagedFileError(CorruptRecordsError):
             next_offset=self.next_offset,
             tp=tp,
         )
+
+
+def printable(path: str) -> str:
+    """A path as it can be printed, whatever bytes are in it."""
+    return path.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 class UnreadableFileError(KcliError):

@@ -191,9 +191,7 @@ MarkedRecords = tuple[int, int, list[MarkRun]]
 MOST_EVENTS = 4096
 """Events after which a scan ends."""
 
-Headers = tuple[
-    int, int, int, int, int, int, int, int, int, int, tuple[int, ...], tuple[int, ...], bytes
-]
+Headers = tuple[int, int, int, int, int, int, int, int, int, int, tuple[int, ...], tuple[int, ...], bytes]
 """The fields of ``Scanned``, as the kernels give them."""
 
 

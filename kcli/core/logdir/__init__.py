@@ -1,7 +1,7 @@
 """Log directories of brokers, read from their files: no socket, no thread, nothing is ever written.
 
-``folders.find`` says what is in a path, ``partition_log.PartitionLog`` reads one partition; the other modules have one file
-format each. Offsets and positions that an index names are checked against the log before they are used.
+``folders.find`` says what is in a path, ``partition_log.PartitionLog`` reads one partition, ``replicas.choose_replica``
+chooses among several; most other modules have one file format each.
 """
 
 from kcli.core.extras import modules_on_use

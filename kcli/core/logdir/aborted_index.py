@@ -14,12 +14,12 @@ ENTRY = Struct(">hqqqq")
 
 
 class Aborted(NamedTuple):
-    """A transaction that was aborted; ``last_offset`` is that of its marker, ``last_stable_offset`` −1 where not known."""
+    """A transaction that was aborted; ``last_offset`` is that of its marker, ``last_stable_offset`` the one behind it."""
 
     producer_id: int
     first_offset: int
     last_offset: int
-    last_stable_offset: int = -1
+    last_stable_offset: int
 
 
 def parse_aborted_index(data: bytes | memoryview, where: str) -> tuple[Aborted, ...]:

@@ -21,7 +21,7 @@ _INT64 = 1 << 63
 
 
 class MetaProperties(NamedTuple):
-    """Whose directory it is. Version 0 has ``broker.id``, version 1 (KRaft) ``node.id``; −1 and empty where it is not said."""
+    """Whose directory it is. Version 0 has ``broker.id``, version 1 (KRaft) ``node.id``; −1 and empty: not said."""
 
     version: int
     node_id: int = -1
@@ -46,14 +46,19 @@ def parse_partition_metadata(data: bytes, where: str) -> bytes:
     found = _properties(data, where, ":")
     if found.get("version") != "0":
         _refuse(where, f"version {found.get('version', '(none)')}, and 0 is known")
-    text = found.get("topic_id", "")
+    topic_id = parse_topic_id(found.get("topic_id", ""))
+    if topic_id is None:
+        _refuse(where, f"{found.get('topic_id', '')!r} is no topic id")
+    return topic_id
+
+
+def parse_topic_id(text: str) -> bytes | None:
+    """A topic id as Kafka writes it, 22 characters for 16 bytes; None if it is none."""
     try:
         topic_id = urlsafe_b64decode(text + "==") if len(text) == 22 else b""
     except ValueError:
-        topic_id = b""
-    if len(topic_id) != 16:
-        _refuse(where, f"{text!r} is no topic id")
-    return topic_id
+        return None
+    return topic_id if len(topic_id) == 16 else None
 
 
 def parse_offset_checkpoint(data: bytes, where: str) -> dict[TopicPartition, int]:

@@ -1,35 +1,39 @@
-"""Finds what a path has: a log directory, several in a folder, the folder of a partition, or single ``.log`` files.
+"""Finds what is in a path: a log directory, several in a folder, the folder of a partition, or single ``.log`` files.
 
-Nothing is opened but the small files that say whose it is. What belongs to none of it is named as missing, with the reason.
+Nothing is opened but the small files that say whose it is. What belongs to none of them is named as missing, and why.
 """
 
 import os
 import re
 import struct
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from kcli.core.errors import KcliError, UnreadableFileError
+from kcli.core.errors import KcliError, UnreadableFileError, printable
 from kcli.core.logdir import checkpoints, leader_epochs
-from kcli.core.logdir.checkpoints import MetaProperties
-from kcli.core.records.segment import base_offset_of, unreadable
+from kcli.core.logdir.checkpoints import MetaProperties, parse_topic_id
+from kcli.core.records.segment import base_offset_of, is_tiered, open_file, unreadable
 from kcli.core.types import TopicPartition
 
 CURRENT, DELETED, FUTURE, STRAY = "current", "delete", "future", "stray"
 LOCK = ".lock"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 _OWN = {
-    LOCK, CLEAN_SHUTDOWN, "bootstrap.checkpoint", "lost+found", checkpoints.META, checkpoints.RECOVERY_POINTS,
+    LOCK, CLEAN_SHUTDOWN, "bootstrap.checkpoint", checkpoints.META, checkpoints.RECOVERY_POINTS,
     checkpoints.LOG_STARTS, checkpoints.HIGH_WATERMARKS, checkpoints.CLEANED,
 }  # fmt: skip
-_FILES = {checkpoints.PARTITION, leader_epochs.NAME}
+_FOREIGN = {"lost+found"}
+_INSIDE = {checkpoints.PARTITION, leader_epochs.NAME}
+_LEVELS = 2  # below a folder that was given: tiered storage has a folder for each topic, and in it one for each partition
 _PARTITION = re.compile(r"(.+)-(\d{1,10})", re.DOTALL)
 _MOVED = re.compile(r"(.*)-(\d{1,10})\.[0-9a-f]{32}-(delete|future|stray)", re.DOTALL)
-_TIERED = re.compile(r"([A-Za-z0-9_-]{22})-(\d{1,10})-(.+)", re.DOTALL)
-_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_TIERED = re.compile(r"(.+)-(\d{1,10})-([A-Za-z0-9_-]{22})", re.DOTALL)
+_TIERED_TOPIC = re.compile(r"(.+)-([A-Za-z0-9_-]{22})", re.DOTALL)
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}", re.ASCII)
+_ANY = TypeVar("_ANY")
 
 
 class Named(NamedTuple):
@@ -72,9 +76,9 @@ class LogDirectory:
 class PartitionFolder:
     """The files of a partition: all of ``path``, or only the ``files`` that were given.
 
-    ``state`` is ``current``, or what the folder became: ``delete``, ``future`` (moves to another log directory), ``stray``.
-    ``log_dir`` is None for a folder that is in none. ``named`` is False where only a ``.log`` file was given and its folder
-    does not say which partition it is.
+    ``state`` is ``current``, or what became of the folder: ``delete``, ``future`` (it moves to another log directory) or
+    ``stray``. ``log_dir`` is None for a folder that is in none. ``named`` is False where only ``.log`` files were given,
+    and their folder does not say which partition it is.
     """
 
     path: str
@@ -84,6 +88,11 @@ class PartitionFolder:
     log_dir: LogDirectory | None = None
     files: tuple[str, ...] = ()
     named: bool = True
+
+    @property
+    def node_id(self) -> int:
+        """The broker that it belongs to; −1 if nothing says so."""
+        return self.log_dir.node_id if self.log_dir else -1
 
     @property
     def recovery_point(self) -> int:
@@ -97,7 +106,7 @@ class PartitionFolder:
 
     @property
     def high_watermark(self) -> int:
-        """The high watermark of the checkpoint, up to five seconds old; −1 without one."""
+        """The high watermark of the checkpoint, some seconds old; −1 without one."""
         return self.log_dir.high_watermarks.get(self.tp, -1) if self.log_dir else -1
 
 
@@ -118,18 +127,30 @@ def name_of_folder(name: str) -> Named | None:
     return _named(match[1], match[2], CURRENT) if match else None
 
 
-def _named(topic: str, partition: str, state: str, topic_id: bytes = bytes(16)) -> Named | None:
+def tiered_name(path: str) -> Named | None:
+    """The partition of a folder in tiered storage: ``orders-3-TOPICID``, or ``orders-TOPICID/3``."""
+    above, name = os.path.split(os.path.abspath(path))
+    match = _TIERED.fullmatch(name)
+    if match:
+        return _named(match[1], match[2], CURRENT, parse_topic_id(match[3]))
+    topic = _TIERED_TOPIC.fullmatch(os.path.basename(above))
+    if topic and name.isascii() and name.isdigit():
+        return _named(topic[1], name, CURRENT, parse_topic_id(topic[2]))
+    return None
+
+
+def _named(topic: str, partition: str, state: str, topic_id: bytes | None = None) -> Named | None:
     number = int(partition)
     if number >= 1 << 31 or not _TOPIC.fullmatch(topic) or topic in (".", ".."):
         return None
-    return Named(TopicPartition(topic, number), state, topic_id)
+    return Named(TopicPartition(topic, number), state, topic_id or bytes(16))
 
 
 def find(paths: Sequence[str | os.PathLike[str]]) -> Found:
-    """What is in these paths; each may be a log directory, a folder of several, a partition's folder, or a ``.log`` file."""
+    """What is in these paths: each a log directory, a folder of several, a partition's folder, or a ``.log`` file."""
     search = _Search()
     for path in paths:
-        search.add(os.fspath(path))
+        search.add(os.path.normpath(os.fspath(path)))
     return search.found()
 
 
@@ -141,167 +162,173 @@ class _Search:
         self._missing: list[Missing] = []
 
     def add(self, path: str) -> None:
-        path = os.path.normpath(path)
+        """Something that was given."""
         if not os.path.isdir(path):
             self._file(path)
             return
-        entries = self._entries(path)
-        if entries is None:
-            return
-        if _is_partition(path, entries):
-            self._partition(path, self._log_dir_above(path))
-        elif not self._log_dir(path, entries):
-            inner = [
-                os.path.join(path, name)
-                for name in entries
-                if os.path.isdir(os.path.join(path, name)) and name not in _OWN
-            ]
-            if not sum([self._below(folder) for folder in inner]):
-                self._missing.append(
-                    Missing(path, "no log directory, no folder of a partition and no segment")
-                )
+        before = len(self._missing)
+        if not self._folder(path, _LEVELS, given=True) and len(self._missing) == before:
+            self._miss(path, "no log directory, no folder of a partition and no segment")
 
     def found(self) -> Found:
+        """All of it."""
         for folder, names in self._files.items():
-            if folder not in self._partitions:
-                self._partition(folder, self._log_dir_above(folder), tuple(sorted(set(names))))
+            if os.path.abspath(folder) not in self._partitions:
+                self._partition(folder, self._log_dir_above(folder), files=tuple(sorted(set(names))))
         order = sorted(self._partitions.values(), key=lambda one: (one.tp, one.path))
         return Found(tuple(self._log_dirs.values()), tuple(order), tuple(self._missing))
 
     def _file(self, path: str) -> None:
         folder, name = os.path.split(path)
-        if not os.path.exists(path):
-            self._missing.append(Missing(path, "there is no such file or folder"))
+        if not os.path.lexists(path):
+            self._miss(path, "there is no such file or folder")
         elif base_offset_of(name) < 0:
-            self._missing.append(Missing(path, "it is no segment: its name is not twenty digits and .log"))
+            self._miss(path, "it is no segment: its name is not an offset of twenty digits and .log")
         else:
             self._files.setdefault(folder or ".", []).append(name)
 
-    def _below(self, path: str) -> bool:
-        """Takes a log directory, or a partition, below a folder that was given."""
+    def _folder(self, path: str, levels: int, *, given: bool = False) -> bool:
+        """Takes what is in a folder; False if that is nothing."""
         entries = self._entries(path)
         if entries is None:
-            return True
-        if _is_partition(path, entries):
-            self._partition(path, None)
-            return True
-        if self._log_dir(path, entries):
-            return True
-        self._missing.append(Missing(path, "no log directory and no folder of a partition"))
-        return False
-
-    def _log_dir(self, path: str, entries: list[str]) -> bool:
-        """Is it a log directory? One has a file of its own, or a folder of a partition."""
-        own = not _OWN.isdisjoint(set(entries) - {"lost+found"})
-        partitions, others = [], []
-        for name in entries:
-            inner = os.path.join(path, name)
-            if name in _OWN or not os.path.isdir(inner):
-                continue
-            is_one = name_of_folder(name) if own else _is_partition(inner, self._entries(inner) or [])
-            (partitions if is_one or _TIERED.fullmatch(name) else others).append(inner)
-        if not own and not partitions:
             return False
-        log_dir = self._read_log_dir(path)
-        for inner in partitions:
-            self._partition(inner, log_dir)
-        self._missing += [Missing(inner, "its name is not that of a partition's folder") for inner in others]
+        if _is_partition(path, entries):
+            self._partition(path, self._log_dir_above(path) if given else None)
+            return True
+        folders = [
+            name for name in entries if name not in _FOREIGN and os.path.isdir(os.path.join(path, name))
+        ]
+        if not _OWN.isdisjoint(entries):
+            self._log_dir(path, folders)
+            return True
+        if not levels:
+            return False
+        before = len(self._missing)
+        inner = [os.path.join(path, name) for name in folders]
+        empty = [one for one in inner if not self._folder(one, levels - 1)]
+        if len(empty) == len(inner):
+            del self._missing[before:]
+            return False
+        named = {missing.path for missing in self._missing[before:]}
+        for one in empty:
+            if one not in named:
+                self._miss(one, "no log directory and no folder of a partition")
         return True
 
-    def _partition(self, path: str, log_dir: LogDirectory | None, files: tuple[str, ...] = ()) -> None:
-        name = os.path.basename(os.path.abspath(path))
-        tiered = _TIERED.fullmatch(name)
-        named = name_of_folder(name)
-        if tiered:
-            named = _named(tiered[3], tiered[2], CURRENT) or named
-        if named is None and not files:
-            self._missing.append(Missing(path, "its name is not that of a partition's folder"))
+    def _log_dir(self, path: str, folders: Sequence[str]) -> None:
+        log_dir = self._read_log_dir(path)
+        for name in folders:
+            inner = os.path.join(path, name)
+            if name_of_folder(name) or tiered_name(inner):
+                self._partition(inner, log_dir)
+            else:
+                self._miss(inner, "its name is not that of a partition's folder")
+
+    def _partition(self, path: str, log_dir: LogDirectory | None, *, files: tuple[str, ...] = ()) -> None:
+        entries = files or self._entries(path)
+        if entries is None:
             return
+        name = os.path.basename(os.path.abspath(path))
+        tiered = tiered_name(path) if any(is_tiered(entry) for entry in entries) else None
+        named = tiered or name_of_folder(name)
         known = named is not None
+        if named is None and not files:
+            self._miss(
+                path, "it has segments, but its name is not that of a partition's folder: give the .log files"
+            )
+            return
         if named is None:
             topic = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:249] or "log"
             named = Named(TopicPartition(topic, 0), CURRENT)
-        topic_id = named.topic_id
-        try:
-            data = read_file(os.path.join(path, checkpoints.PARTITION))
-            if data is not None:
-                topic_id = checkpoints.parse_partition_metadata(
-                    data, os.path.join(path, checkpoints.PARTITION)
-                )
-        except KcliError as error:
-            self._missing.append(Missing(error.what, error.why))
-        self._partitions[path] = PartitionFolder(path, named.tp, named.state, topic_id, log_dir, files, known)
+        topic_id = self._small(path, checkpoints.PARTITION, checkpoints.parse_partition_metadata)
+        key = os.path.abspath(path)
+        self._partitions[key] = PartitionFolder(
+            path, named.tp, named.state, topic_id or named.topic_id, log_dir, files, known
+        )
 
     def _log_dir_above(self, path: str) -> LogDirectory | None:
         above = os.path.dirname(os.path.abspath(path))
-        if any(
-            os.path.exists(os.path.join(above, name))
-            for name in (checkpoints.META, checkpoints.HIGH_WATERMARKS)
-        ):
-            return self._read_log_dir(above)
-        return None
+        try:
+            return None if _OWN.isdisjoint(os.listdir(above)) else self._read_log_dir(above)
+        except OSError:
+            return None
 
     def _read_log_dir(self, path: str) -> LogDirectory:
-        known = self._log_dirs.get(path)
+        key = os.path.abspath(path)
+        known = self._log_dirs.get(key)
         if known is None:
-            known = self._log_dirs[path] = LogDirectory(
+            offsets = checkpoints.parse_offset_checkpoint
+            known = self._log_dirs[key] = LogDirectory(
                 path,
-                self._small(path, checkpoints.META, checkpoints.parse_meta_properties, None),
+                self._small(path, checkpoints.META, checkpoints.parse_meta_properties),
                 is_live(path),
-                os.path.exists(os.path.join(path, CLEAN_SHUTDOWN)),
-                self._small(path, checkpoints.RECOVERY_POINTS, checkpoints.parse_offset_checkpoint, {}),
-                self._small(path, checkpoints.LOG_STARTS, checkpoints.parse_offset_checkpoint, {}),
-                self._small(path, checkpoints.HIGH_WATERMARKS, checkpoints.parse_offset_checkpoint, {}),
+                os.path.lexists(os.path.join(path, CLEAN_SHUTDOWN)),
+                self._small(path, checkpoints.RECOVERY_POINTS, offsets) or {},
+                self._small(path, checkpoints.LOG_STARTS, offsets) or {},
+                self._small(path, checkpoints.HIGH_WATERMARKS, offsets) or {},
             )
         return known
 
-    def _small(self, folder, name, parse, default):  # type: ignore[no-untyped-def]
+    def _small(self, folder: str, name: str, parse: Callable[[bytes, str], _ANY]) -> _ANY | None:
+        """What a small file says; None without one. One that cannot be read, or is damaged, is missing."""
         where = os.path.join(folder, name)
         try:
             data = read_file(where)
-            return default if data is None else parse(data, where)
+            return None if data is None else parse(data, where)
         except KcliError as error:
-            self._missing.append(Missing(where, error.why))
-            return default
+            self._miss(where, error.why)
+            return None
 
     def _entries(self, path: str) -> list[str] | None:
         try:
             return sorted(os.listdir(path))
         except OSError as error:
-            self._missing.append(Missing(path, error.strerror or str(error)))
+            self._miss(path, error.strerror or str(error))
             return None
 
+    def _miss(self, path: str, why: str) -> None:
+        self._missing.append(Missing(printable(path), why))
 
-def _is_partition(path: str, entries: Iterable[str]) -> bool:
-    name = os.path.basename(os.path.abspath(path))
+
+def _is_partition(path: str, entries: Sequence[str]) -> bool:
     if any(base_offset_of(entry) >= 0 for entry in entries):
         return True
-    return name_of_folder(name) is not None and not _FILES.isdisjoint(entries)
+    return name_of_folder(os.path.basename(os.path.abspath(path))) is not None and not _INSIDE.isdisjoint(
+        entries
+    )
 
 
 def read_file(path: str, most: int = 128 << 20) -> bytes | None:
     """The content of a file that is read as a whole; None if there is none. UnreadableFileError otherwise."""
     try:
-        with open(path, "rb") as file:
-            data = file.read(most + 1)
+        descriptor = open_file(path)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise unreadable(path, error) from error
-    if len(data) > most:
-        raise UnreadableFileError(path, why=f"it is larger than {most >> 20} MB")
-    return data
+    try:
+        pieces, size = [], 0
+        while size <= most and (piece := os.read(descriptor, 1 << 20)):
+            pieces.append(piece)
+            size += len(piece)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    finally:
+        os.close(descriptor)
+    if size > most:
+        raise UnreadableFileError(printable(path), why=f"it is larger than {most >> 20} MB")
+    return b"".join(pieces)
 
 
 def is_live(path: str) -> bool | None:
     """Does a process of this machine hold the lock of a log directory? It is asked for, and never taken.
 
-    False without the file, or where nobody holds it: on a copy, a snapshot or the disk of another machine. None where this
+    False without the file, or where nobody holds it: on a copy, a snapshot, or a disk of another machine. None where this
     cannot be told.
     """
     shape = _LOCK_SHAPES.get(sys.platform)
     try:
-        descriptor = os.open(os.path.join(path, LOCK), os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = open_file(os.path.join(path, LOCK))
     except FileNotFoundError:
         return False
     except OSError:
@@ -315,10 +342,8 @@ def is_live(path: str) -> bool | None:
         values = [0, 0, 0, 0, 0]
         values[kind] = fcntl.F_WRLCK
         with suppress(OSError):
-            answer = struct.unpack(
-                layout, fcntl.fcntl(descriptor, fcntl.F_GETLK, struct.pack(layout, *values))
-            )
-            return answer[kind] != fcntl.F_UNLCK
+            answer = fcntl.fcntl(descriptor, fcntl.F_GETLK, struct.pack(layout, *values))
+            return bool(struct.unpack(layout, answer)[kind] != fcntl.F_UNLCK)
         return None
     finally:
         os.close(descriptor)

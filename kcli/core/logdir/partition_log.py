@@ -4,7 +4,8 @@
         for segment, (position, batch) in log.batches(log.start_offset, log.end_offset):
             print(segment.path, position, batch.base_offset)
 
-An index is a hint: the batch that it names is looked at, and where that is not the one, or there is no index, the log is read.
+An index is a hint: the batch that it names is looked at, and where it is not the right one, or there is no index, the log
+is read.
 """
 
 import os
@@ -14,10 +15,10 @@ from collections.abc import Container, Iterator
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from kcli.core.errors import DamagedFileError, KcliError
+from kcli.core.errors import CorruptRecordsError, DamagedFileError, KcliError
 from kcli.core.kernels.shapes import Scanned
 from kcli.core.kernels.varint import INT64_MAX
-from kcli.core.logdir import leader_epochs, offset_index, time_index
+from kcli.core.logdir import aborted_index, leader_epochs, offset_index, producer_snapshot, time_index
 from kcli.core.logdir.aborted_index import Aborted
 from kcli.core.logdir.folders import PartitionFolder, read_file
 from kcli.core.logdir.leader_epochs import EpochStart
@@ -25,14 +26,13 @@ from kcli.core.logdir.offset_index import OffsetIndex
 from kcli.core.logdir.segment_files import SegmentFile, choose_files
 from kcli.core.logdir.time_index import TimeIndex
 from kcli.core.logdir.transactions import Ended, Transactions
+from kcli.core.records.isolation import is_abort_marker
 from kcli.core.records.segment import Placed, Segment, Tail
 from kcli.core.records.view import BatchView
 from kcli.core.types import TopicPartition
 
 _OPEN = 4
 """Segments that stay open."""
-_FINE = 1 << 16
-"""Bytes in which a batch is looked for by its time, one by one."""
 
 
 class Place(NamedTuple):
@@ -61,12 +61,14 @@ class PartitionLog:
     """A partition that is open. Segments are opened when they are read, and only a few stay so.
 
     ``end_offset`` is behind the last whole batch, ``last_epoch`` the leader epoch of that (−1 without one, or in an old
-    format); ``tail`` is what follows it in the last segment. ``refresh`` looks again at a folder whose broker runs.
+    format); ``tail`` is what follows it in the last segment. ``others`` are ``.log`` files that do not count
+    (``segment_files``). ``refresh`` looks again at a folder whose broker runs.
     """
 
     def __init__(self, folder: PartitionFolder) -> None:
         self.folder = folder
         self.files: tuple[SegmentFile, ...] = ()
+        self.others: tuple[SegmentFile, ...] = ()
         self.start_offset = self.end_offset = 0
         self.last_epoch = -1
         self.tail: Tail | None = None
@@ -80,7 +82,7 @@ class PartitionLog:
     def refresh(self) -> None:
         """Reads anew which segments there are, and where the last one ends."""
         self.close()
-        self.files = choose_files(self.folder.path, self.folder.files)
+        self.files, self.others = choose_files(self.folder.path, self.folder.files)
         base = self.files[0].base_offset if self.files else 0
         self.end_offset, self.last_epoch, self.tail = base, -1, None
         for number in reversed(range(len(self.files))):
@@ -190,7 +192,7 @@ class PartitionLog:
         return found
 
     def _beside(self, file: SegmentFile, suffix: str) -> str:
-        return os.path.join(self.folder.path, file.name.replace(".log", suffix))
+        return os.path.join(self.folder.path, file.beside(suffix))
 
     def _content(self, path: str) -> bytes:
         try:
@@ -244,7 +246,7 @@ class PartitionLog:
             self._whole(segment, number, at, then)
 
     def scan(self, start: int, stop: int, *, verify: bool = False) -> Iterator[tuple[Segment, Scanned]]:
-        """What the headers of these batches say, in stretches (``Segment.scan``); the last batch may reach beyond ``stop``."""
+        """What the headers of these batches say, in stretches (``Segment.scan``); the last may reach beyond ``stop``."""
         place = self.locate(start)
         if place is None:
             return
@@ -276,45 +278,63 @@ class PartitionLog:
 
     def offset_for_time(self, timestamp: int) -> TimedOffset | None:
         """The first record from ``start_offset`` on with this timestamp or a later one; None if there is none."""
-        for number, file in enumerate(self.files):
-            following = self.files[number + 1].base_offset if number + 1 < len(self.files) else INT64_MAX
-            if following <= self.start_offset:
-                continue
+        for number in self._numbers():
             segment = self.segment(number)
-            at = self._after_earlier(segment, number, timestamp, max(self.start_offset, file.base_offset))
+            at = self._after_earlier(segment, number, timestamp)
             found = self._first_since(segment, at, timestamp)
             if found is not None:
                 return found
         return None
 
-    def _after_earlier(self, segment: Segment, number: int, timestamp: int, start: int) -> int:
-        """A position before which no batch from offset ``start`` on has such a time, by the time index if that is right."""
+    def latest_time(self) -> TimedOffset | None:
+        """The record with the highest timestamp, the first of them; None in a log without records."""
+        best: tuple[int, Segment, int] | None = None
+        for number in self._numbers():
+            segment = self.segment(number)
+            for found in segment.scan(self._after_earlier(segment, number, INT64_MAX)):
+                if found.next_offset > self.start_offset and (best is None or found.highest > best[0]):
+                    best = found.highest, segment, found.highest_at
+        return None if best is None else self._first_since(best[1], best[2], best[0])
+
+    def _numbers(self) -> range:
+        """The numbers of the segments that have something from ``start_offset`` on."""
+        first = bisect_right(self.files, self.start_offset, key=lambda file: file.base_offset) - 1
+        return range(max(0, first), len(self.files))
+
+    def _after_earlier(self, segment: Segment, number: int, timestamp: int) -> int:
+        """A position before which nothing from ``start_offset`` on has such a time, by the time index if it is right."""
+        start = max(self.start_offset, self.files[number].base_offset)
         entry = self.time_index(number).before(timestamp)
         if entry is not None and entry.offset > start:
             at = self._position(segment, number, entry.offset)
             batch = None if at is None else segment.batch_at(at)
-            if (
-                at is not None
-                and batch is not None
-                and batch.base_offset <= entry.offset
-                and batch.max_timestamp == entry.timestamp
-            ):
-                return at
+            if at is not None and batch is not None:
+                begins = batch.base_offset <= entry.offset
+                if begins and batch.max_timestamp == entry.timestamp:
+                    return at
         return self._position(segment, number, start) or 0
 
     def _first_since(self, segment: Segment, at: int, timestamp: int) -> TimedOffset | None:
+        """The first such record from the position ``at`` on; one batch after the other is opened until one has it."""
         while True:
             for found in segment.scan(at, since=timestamp):
                 at = found.end
             batch = segment.batch_at(at, verify=False)
             if batch is None:
                 return None
-            found = self._first_record(batch, timestamp)
-            if found is not None:
-                return found
+            try:
+                record = self._record_since(batch, timestamp)
+            except CorruptRecordsError as error:
+                raise DamagedFileError(
+                    segment.path, at, why=error.why, offset=batch.base_offset, next_offset=batch.next_offset
+                ) from error
+            if record is not None:
+                return record
             at += batch.size
 
-    def _first_record(self, batch: BatchView, timestamp: int) -> TimedOffset | None:
+    def _record_since(self, batch: BatchView, timestamp: int) -> TimedOffset | None:
+        if batch.is_control or batch.next_offset <= self.start_offset:
+            return None
         columns = batch.columns()
         appended = batch.timestamp_type == 1
         for delta, time in zip(columns.offset_deltas, columns.timestamp_deltas, strict=True):
@@ -323,24 +343,12 @@ class PartitionLog:
                 return TimedOffset(batch.base_offset + delta, when, batch.leader_epoch)
         return None
 
-    def latest_time(self) -> TimedOffset | None:
-        """The record with the highest timestamp (the first of them); None in a log without records."""
-        best: tuple[int, int, int] | None = None
-        for number in range(len(self.files)):
-            for found in self.segment(number).scan():
-                if found.next_offset > self.start_offset and (best is None or found.highest > best[0]):
-                    best = found.highest, number, found.highest_at
-        if best is None:
-            return None
-        batch = self.segment(best[1]).batch_at(best[2])
-        return None if batch is None else self._first_record(batch, best[0])
-
     # --- epochs ---
 
     def epochs(self) -> tuple[EpochStart, ...]:
         """The leader epochs: of the checkpoint, if it agrees with the log, else of the batches."""
         stored = self.stored_epochs()
-        if stored and stored[-1].epoch == self.last_epoch and all(self._is_epoch(entry) for entry in stored):
+        if stored and stored[-1].epoch == self.last_epoch and all(map(self._is_epoch, stored)):
             return stored
         found: list[EpochStart] = []
         for _, some in self.scan(self.start_offset, self.end_offset):
@@ -357,8 +365,9 @@ class PartitionLog:
             return ()
 
     def _is_epoch(self, entry: EpochStart) -> bool:
-        if not self.start_offset <= entry.start_offset < self.end_offset:
-            return True
+        """Does an epoch begin there? What compaction has taken away may leave a later one."""
+        if not self.start_offset < entry.start_offset < self.end_offset:
+            return entry.start_offset <= self.end_offset
         place = self.locate(entry.start_offset)
         batch = None if place is None else self.segment(place.segment).batch_at(place.position, verify=False)
         return batch is not None and batch.leader_epoch >= entry.epoch
@@ -368,37 +377,115 @@ class PartitionLog:
     def aborted(self, start: int, stop: int) -> list[Aborted]:
         """The aborted transactions with records from ``start`` up to, not including, ``stop``, as a broker lists them."""
         place = self.locate(start)
-        if place is None:
+        if place is None or not any(found.events for _, found in self.scan(start, stop)):
             return []
-        found = []
+        aborted: list[Aborted] = []
         for number in range(place.segment, len(self.files)):
-            for one in self.ended(number).aborted:
-                if one.last_offset >= start and one.first_offset < stop:
-                    found.append(one)
+            ended = self.ended(number)
+            aborted += [one for one in ended.aborted if one.last_offset >= start and one.first_offset < stop]
+            behind = self.files[number + 1].base_offset if number + 1 < len(self.files) else INT64_MAX
+            if behind >= stop and all(first >= stop for first in ended.open.values()):
+                break  # none of those that were open at the end is open any more
         if self._committing is not None:
-            found += [
+            aborted += [
                 Aborted(one.producer_id, one.first_offset, self.end_offset)
                 for one in self.open_transactions()
                 if one.producer_id not in self._committing and one.first_offset < stop
             ]
-        return found
+        return aborted
 
     def ended(self, number: int) -> Ended:
-        """The transactions whose marker is in a segment, and those that are open at its end."""
-        file = self.files[number]
-        found = self._ended.get(file.name)
+        """The transactions whose marker is in a segment, and those that are open at its end.
+
+        By the transaction index and the producer snapshot at its end if they are right, else by its batches.
+        """
+        name = self.files[number].name
+        found = self._ended.get(name)
         if found is None:
-            before = self.ended(number - 1).open if number else {}
-            found = self._read_ended(number, dict(before))
-            self._ended[file.name] = found
+            found = self._stored_ended(number) or self._scanned_ended(number)
+            self._ended[name] = found
         return found
 
-    def _read_ended(self, number: int, before: dict[int, int]) -> Ended:
+    def _stored_ended(self, number: int) -> Ended | None:
+        """As the files beside a segment have it; None where they are missing, or not right."""
+        if number + 1 >= len(self.files):
+            return None
+        file = self.files[number]
+        path = self._beside(file, aborted_index.SUFFIX)
+        entries, error = aborted_index.read_aborted_index(self._content(path), path)
+        still = self._open_at(self.files[number + 1].base_offset)
+        if not entries or error is not None or still is None:
+            return None
         segment = self.segment(number)
-        state = Transactions(before)
-        for found in segment.scan():
-            state.add(segment, found.events)
-        return state.ended()
+        if not all(self._is_aborted(segment, number, entry) for entry in entries):
+            return None
+        return Ended(tuple(entries), still)
+
+    def _is_aborted(self, segment: Segment, number: int, entry: Aborted) -> bool:
+        """Is there such a marker, and does a transaction of that producer begin there, if it begins in this segment?"""
+        if not segment.base_offset <= entry.last_offset < self.files[number + 1].base_offset:
+            return False
+        try:
+            marker = self._batch_with(segment, number, entry.last_offset)
+            if marker is None or marker.producer_id != entry.producer_id or not is_abort_marker(marker):
+                return False
+            if entry.first_offset < max(segment.base_offset, self.start_offset):
+                return True
+            first = self._batch_with(segment, number, entry.first_offset)
+        except CorruptRecordsError:
+            return False
+        return (
+            first is not None
+            and first.base_offset == entry.first_offset
+            and first.producer_id == entry.producer_id
+            and first.is_transactional
+        )
+
+    def _batch_with(self, segment: Segment, number: int, offset: int) -> BatchView | None:
+        at = self._position(segment, number, offset)
+        batch = None if at is None else segment.batch_at(at)
+        return batch if batch is not None and batch.base_offset <= offset else None
+
+    def _scanned_ended(self, number: int) -> Ended:
+        """By the batches, from the last segment on whose open transactions are known before it begins."""
+        first = number
+        before = self._open_before(first)
+        while before is None:
+            first -= 1
+            before = self._open_before(first)
+        for one in range(first, number + 1):
+            followed = Transactions(before)
+            segment = self.segment(one)
+            at = 0
+            while True:
+                try:
+                    for found in segment.scan(at):
+                        followed.add(segment, found.events)
+                    break
+                except DamagedFileError as damage:
+                    follows = segment.resync(damage.position + 1, damage.offset)
+                    if follows is None:
+                        break
+                    at = follows.position
+            ended = self._ended[self.files[one].name] = followed.ended()
+            before = ended.open
+        return ended
+
+    def _open_before(self, number: int) -> dict[int, int] | None:
+        """Transactions open where a segment begins, if that is known: first offset by producer."""
+        if not number:
+            return self._open_at(self.files[0].base_offset) or {}
+        known = self._ended.get(self.files[number - 1].name)
+        return known.open if known else self._open_at(self.files[number].base_offset)
+
+    def _open_at(self, offset: int) -> dict[int, int] | None:
+        """Transactions open at an offset by the producer snapshot there; None without one that is right."""
+        path = os.path.join(self.folder.path, f"{offset:020d}{producer_snapshot.SUFFIX}")
+        try:
+            producers = producer_snapshot.parse_producer_snapshot(self._content(path), path)
+        except DamagedFileError:
+            return None
+        return {one.producer_id: one.first_offset for one in producers if 0 <= one.first_offset < offset}
 
     def open_transactions(self) -> list[OpenTransaction]:
         """Those without a marker up to ``end_offset``, in the order of their first offsets."""

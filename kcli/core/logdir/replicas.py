@@ -17,20 +17,20 @@ class Replica(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """What a replica that was not chosen has: its offsets from ``offset`` up to its end are beyond the chosen one's
-    (``beyond``), or instead of its records.
+    """What a replica has that was not chosen: its offsets from ``offset`` up to its end are beyond the end of the
+    chosen one (``beyond``), or instead of its records.
     """
 
-    index: int
+    number: int
     offset: int
     end_offset: int
     beyond: bool
 
 
 class Choice(NamedTuple):
-    """The index of the chosen replica, and where the others differ from it (not those that only end earlier)."""
+    """The number of the chosen replica, and where others differ from it (those that only end earlier do not)."""
 
-    index: int
+    number: int
     differences: tuple[Difference, ...]
 
 

@@ -1,12 +1,13 @@
-"""Transactions from the batches of a log: which were aborted, and which are still open."""
+"""Transactions by the batches of a log: which were aborted, and which have no marker yet."""
 
 from array import array
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kcli.core.logdir.aborted_index import Aborted
 from kcli.core.records.isolation import is_abort_marker
 from kcli.core.records.segment import Segment
+
+_PER_EVENT = 3
 
 
 class Ended(NamedTuple):
@@ -16,27 +17,27 @@ class Ended(NamedTuple):
     open: dict[int, int]
 
 
-@dataclass(slots=True)
 class Transactions:
-    """Follows a log from events (``Scanned.events``). ``open``: the first offset of a producer's open transaction."""
+    """Follows a log by its events (``Scanned.events``). ``open``: where each producer's open transaction begins."""
 
-    open: dict[int, int]
-    aborted: list[Aborted] = field(default_factory=list)
+    def __init__(self, open_before: dict[int, int]) -> None:
+        self.open = dict(open_before)
+        self.aborted: list[Aborted] = []
 
     def add(self, segment: Segment, events: bytes) -> None:
-        """The events of a stretch of this segment."""
+        """The events of a stretch of this segment, which follows what was added before."""
         numbers = array("q", events)
-        for at in range(0, len(numbers), 3):
-            offset, producer, position = numbers[at : at + 3]
+        for at in range(0, len(numbers), _PER_EVENT):
+            offset, producer, position = numbers[at : at + _PER_EVENT]
             if position < 0:
                 self.open.setdefault(producer, offset)
                 continue
             first = self.open.pop(producer, None)
-            batch = segment.batch_at(position)
+            batch = None if first is None else segment.batch_at(position)
             if first is not None and batch is not None and is_abort_marker(batch):
                 stable = min(self.open.values(), default=offset + 1)
                 self.aborted.append(Aborted(producer, first, offset, stable))
 
     def ended(self) -> Ended:
-        """What is known so far."""
+        """What is known by now."""
         return Ended(tuple(self.aborted), dict(self.open))

@@ -13,6 +13,7 @@ import errno
 import mmap
 import os
 import re
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -20,7 +21,14 @@ from struct import Struct
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from kcli.core.errors import CorruptRecordsError, DamagedFileError, FileGoneError, UnreadableFileError
+from kcli.core.errors import (
+    ClosedError,
+    CorruptRecordsError,
+    DamagedFileError,
+    FileGoneError,
+    UnreadableFileError,
+    printable,
+)
 from kcli.core.kernels.active import scan_batches
 from kcli.core.kernels.shapes import Scanned
 from kcli.core.kernels.varint import INT64_MAX
@@ -31,7 +39,7 @@ from kcli.core.records.view import BatchView
 
 PIECE = 4 << 20
 """Bytes that are mapped in at once, and given back once they were passed."""
-_NAME = re.compile(r"(\d{20})(?:-[A-Za-z0-9_-]{22})?\.log(?:\.swap|\.deleted|\.cleaned)?", re.ASCII)
+_NAME = re.compile(r"(\d{20})(-[A-Za-z0-9_-]{22})?\.log(?:\.swap|\.deleted|\.cleaned)?", re.ASCII)
 _FRAME = Struct(">qi")
 _MAGIC_AT = 16
 _SMALLEST = {0: 26, 1: 34, MAGIC: HEADER_SIZE}
@@ -42,7 +50,16 @@ _LINUX = sys.platform == "linux"
 def unreadable(path: str, error: OSError) -> UnreadableFileError:
     """The error for a file that the system does not give."""
     kind = FileGoneError if error.errno in (errno.ENOENT, errno.ESTALE) else UnreadableFileError
-    return kind(path, why=error.strerror or str(error))
+    return kind(printable(path), why=error.strerror or str(error))
+
+
+def open_file(path: str) -> int:
+    """A descriptor of a file, to be read only. A pipe or a device in its place is an OSError, not a call that waits."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is no regular file")
+    return descriptor
 
 
 class Placed(NamedTuple):
@@ -91,7 +108,7 @@ class Segment:
         if base_offset is None:
             base_offset = base_offset_of(os.path.basename(name))
         try:
-            descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = open_file(name)
         except OSError as error:
             raise unreadable(name, error) from error
         try:
@@ -134,13 +151,13 @@ class Segment:
         and not the death of the process.
         """
         stop = min(stop, self.size)
-        if self._map is None or start >= stop:
+        if start >= stop:
             return memoryview(b"")
         self._fill(start, stop)
         return self._data[start:stop]
 
     def batches(self, start: int = 0, stop: int | None = None, *, verify: bool = False) -> Iterator[Placed]:
-        """The batches from the position ``start``, which must be the beginning of one, as far as they begin before ``stop``.
+        """The batches that begin from the position ``start`` on, where one must begin, and before ``stop``.
 
         A DamagedFileError says what is no batch though one follows it; the tail ends the iteration. With ``verify``,
         checksums are compared.
@@ -172,11 +189,11 @@ class Segment:
         until: int = INT64_MAX,
         since: int = INT64_MAX,
     ) -> Iterator[Scanned]:
-        """What the headers from the position ``start`` up to ``stop`` say, in stretches of some megabytes, one leader epoch each.
+        """What the headers of these batches say, in stretches of some megabytes and of one leader epoch; see ``Scanned``.
 
-        Without an object per batch, and for whole files; see ``Scanned``. It ends before the first batch that begins below
-        the offset ``after``, has its last offset at ``until`` or later, or a timestamp of ``since`` or later. A
-        DamagedFileError as for ``batches``.
+        Without an object per batch: for whole files. It ends before the first batch that begins below the offset
+        ``after``, has its last offset at ``until`` or later, or a timestamp of ``since`` or later. A DamagedFileError as for
+        ``batches``.
         """
         at, then = start, after
         stop = self.size if stop is None else min(stop, self.size)
@@ -231,7 +248,7 @@ class Segment:
         return self._batch_at(self.view(position, position + size), -1, verify) if size else None
 
     def tail(self, position: int, offset: int = -1) -> Tail | None:
-        """What is at ``position``, where the last batch ends: None at the end of the file. ``offset`` is the next record's.
+        """What is at ``position``, where the last batch ends: None at the end of the file. ``offset`` comes next.
 
         DamagedFileError if a whole batch follows further on: that is damage in the middle.
         """
@@ -241,6 +258,9 @@ class Segment:
         head = self.view(position, position + HEADER_SIZE)
         if self._zeros_from(position):
             return Tail(position, size, offset, "zeros", f"{size} bytes are zero")
+        if self.batch_at(position) is not None:
+            why = self._what_is_wrong(position, offset)
+            raise DamagedFileError(self.path, position, why=why, offset=offset)
         follows = self.resync(position + 1, offset)
         if follows is not None:
             why = (
@@ -262,23 +282,23 @@ class Segment:
         return Tail(position, size, offset, kind, why)
 
     def resync(self, position: int, offset: int = -1) -> Placed | None:
-        """The first whole batch of magic 2 with a right checksum that begins at ``position`` or later; None without any.
+        """The first whole batch with a right checksum that begins at ``position`` or later; None without any.
 
-        Its base offset is at least ``offset``. For what follows damage.
+        Its base offset is at least ``offset``. For what follows damage. Formats of before Kafka 0.11 are looked for only
+        where the file begins with one.
         """
-        pattern = re.compile(rb"(?s)(?=[\0-\x7f].{15}\x02)")
+        magic = self._data[_MAGIC_AT] if self.size > _MAGIC_AT else MAGIC
+        pattern = _beginning(max(offset, self.base_offset), old=magic < MAGIC)
         at = position
-        while at + HEADER_SIZE <= self.size:
-            stop = min(self.size, at + PIECE)
-            piece = self.view(at, stop + HEADER_SIZE)
-            for match in pattern.finditer(piece):
-                place = at + match.start()
-                if place >= stop:
-                    break
-                batch = self.batch_at(place)
+        while at + LENGTH_END < self.size:
+            piece = self.view(at, at + PIECE + HEADER_SIZE)
+            found = pattern.search(piece)
+            while found and found.start() < PIECE:
+                batch = self.batch_at(at + found.start())
                 if batch is not None and batch.base_offset >= max(offset, self.base_offset):
-                    return Placed(place, batch)
-            at = stop
+                    return Placed(at + found.start(), batch)
+                found = pattern.search(piece, found.start() + 1)
+            at += PIECE
         return None
 
     # --- the map ---
@@ -286,7 +306,8 @@ class Segment:
     def _fill(self, start: int, stop: int) -> None:
         page = mmap.PAGESIZE
         low = start // page * page
-        assert self._map is not None
+        if self._map is None:
+            raise ClosedError(f"{printable(self.path)} is closed")
         if _LINUX:
             try:
                 self._map.madvise(_POPULATE_READ, low, stop - low)
@@ -305,7 +326,7 @@ class Segment:
     def _unreadable(self, error: OSError) -> UnreadableFileError:
         if error.errno == errno.EFAULT:
             why = f"the file was cut below {self.size} bytes while it was read, or its disk fails"
-            return UnreadableFileError(self.path, why=why)
+            return UnreadableFileError(printable(self.path), why=why)
         return unreadable(self.path, error)
 
     def _move_on(self, passed: int, at: int, size: int = PIECE) -> int:
@@ -358,7 +379,8 @@ class Segment:
         size = self._batch_size(head, at)
         if not size:
             base, length = _FRAME.unpack_from(head)
-            return f"no batch has magic {head[_MAGIC_AT]} and length {length} (offset {base}) with {self.size - at} bytes left"
+            left = self.size - at
+            return f"no batch has magic {head[_MAGIC_AT]} and length {length} (offset {base}), {left} bytes are left"
         try:
             self._strictly(self.view(at, at + size), then, True)
         except CorruptRecordsError as error:
@@ -373,13 +395,26 @@ class Segment:
         return True
 
 
+def _beginning(offset: int, *, old: bool) -> re.Pattern[bytes]:
+    """What the header of a batch looks like at this offset or at one that a segment may have after it."""
+    parts = {re.escape((number >> 32).to_bytes(4)) for number in (offset, min(offset + (1 << 31), INT64_MAX))}
+    magics = rb"[\0-\2]" if old else rb"\2"
+    return re.compile(b"(?s)(?:" + b"|".join(parts) + rb").{4}(?!\0\0\0[\0-\x0d])[\0-\x7f].{7}" + magics)
+
+
 def base_offset_of(name: str) -> int:
     """The base offset that the name of a segment's file says; −1 if it is no such name.
 
     Tiered segments have the id of the segment behind the offset.
     """
     match = _NAME.fullmatch(name)
-    return int(match[1]) if match else -1
+    return int(match[1]) if match and int(match[1]) < 1 << 63 else -1
+
+
+def is_tiered(name: str) -> bool:
+    """Whether the name is that of a segment in tiered storage."""
+    match = _NAME.fullmatch(name)
+    return match is not None and match[2] is not None
 
 
 def _scanned(batch: BatchView, at: int) -> Scanned:
@@ -388,6 +423,6 @@ def _scanned(batch: BatchView, at: int) -> Scanned:
     codecs[batch.codec] = 1
     sizes[batch.size.bit_length() - 1] = 1
     return Scanned(
-        at + batch.size, 1, batch.count, 0, batch.base_offset, batch.next_offset, batch.leader_epoch, batch.base_timestamp,
-        batch.max_timestamp, at, tuple(codecs), tuple(sizes), b"",
+        at + batch.size, 1, batch.count, 0, batch.base_offset, batch.next_offset, batch.leader_epoch,
+        batch.base_timestamp, batch.max_timestamp, at, tuple(codecs), tuple(sizes), b"",
     )  # fmt: skip

@@ -22,10 +22,10 @@ def scan_batches(
 ) -> Headers:
     """What the headers of the batches of magic 2 in ``data[start:]`` say, see ``Scanned``.
 
-    It ends once it has ``limit`` bytes or as many events as there may be, and before a batch that is not whole, contradicts
-    itself, begins below the offset ``after`` or the end of the one before it, is of another leader epoch than the first, has
-    its last offset at ``until`` or above or its highest timestamp at ``since`` or above; with ``verify``, before one whose
-    checksum is wrong. A caller looks at what is there.
+    It ends once it has ``limit`` bytes or as many events as there may be. And it ends before a batch that is not whole,
+    contradicts itself, begins below the offset ``after`` or the end of the one before it, is of another leader epoch than
+    the first, has its last offset at ``until`` or above or its highest timestamp at ``since`` or above; with ``verify``,
+    before one whose checksum is wrong. A caller looks at what is there.
     """
     view = memoryview(data)
     at, then, epoch, begins = start, after, -1, -1

@@ -11,7 +11,11 @@ TP = TopicPartition("t", 0)
 
 def replica(node: int, end: int, *, epoch: int = 3, high: int = 0, damaged: int = -1) -> Examined:
     path = f"/disk{node}/t-0"
-    damages = [DamagedFileError(f"{path}/0.log", 70, why="its checksum is wrong", offset=damaged, next_offset=damaged + 5)]
+    damages = [
+        DamagedFileError(
+            f"{path}/0.log", 70, why="its checksum is wrong", offset=damaged, next_offset=damaged + 5
+        )
+    ]
     return Examined(
         PartitionFolder(path, TP, log_dir=LogDirectory(f"/disk{node}")),
         Replica(node, epoch, end),

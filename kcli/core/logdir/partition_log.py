@@ -388,7 +388,7 @@ class PartitionLog:
                 break  # none of those that were open at the end is open any more
         if self._committing is not None:
             aborted += [
-                Aborted(one.producer_id, one.first_offset, self.end_offset)
+                Aborted(one.producer_id, one.first_offset, self.end_offset, self.end_offset)
                 for one in self.open_transactions()
                 if one.producer_id not in self._committing and one.first_offset < stop
             ]

@@ -173,18 +173,18 @@ class Directories:
         ]
         choice = choose_replica(replicas, self.in_sync(tp))
         for index, log in enumerate(logs):
-            if index != choice.index:
+            if index != choice.number:
                 log.close()
-        chosen = logs[choice.index].folder.path
+        chosen = logs[choice.number].folder.path
         self.note(f"{tp} is read from {chosen}, of {len(logs)} replicas")
         for one in choice.differences:
             how = "beyond it" if one.beyond else "instead of its records"
             self.note(
-                f"{tp}: {logs[one.index].folder.path} has offsets {one.offset} to {one.end_offset - 1} {how}, which are "
+                f"{tp}: {logs[one.number].folder.path} has offsets {one.offset} to {one.end_offset - 1} {how}, which are "
                 "not read",
                 "warning",
             )
-        return logs[choice.index]
+        return logs[choice.number]
 
 
 def _node_of(log: PartitionLog) -> int:

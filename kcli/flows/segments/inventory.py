@@ -108,7 +108,7 @@ def _scanned(
 def choose(replicas: Sequence[Examined], isr: Collection[int] = ()) -> Chosen:
     """Of the replicas of one partition. Pure."""
     able = [one for one in replicas if one.unreadable is None] or list(replicas)
-    best = able[choose_replica([one.replica for one in able], isr).index]
+    best = able[choose_replica([one.replica for one in able], isr).number]
     if not best.is_whole:
         enough = [
             one
@@ -119,7 +119,7 @@ def choose(replicas: Sequence[Examined], isr: Collection[int] = ()) -> Chosen:
             and (one.replica.node_id in isr or one.replica.end_offset >= best.high_watermark)
         ]
         if enough:
-            taken = enough[choose_replica([one.replica for one in enough]).index]
+            taken = enough[choose_replica([one.replica for one in enough]).number]
             return Chosen(taken, [one for one in replicas if one is not taken], best)
     return Chosen(best, [one for one in replicas if one is not best])
 

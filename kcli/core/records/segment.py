@@ -398,7 +398,7 @@ class Segment:
 def _beginning(offset: int, *, old: bool) -> re.Pattern[bytes]:
     """What the header of a batch looks like at this offset or at one that a segment may have after it."""
     parts = {re.escape((number >> 32).to_bytes(4)) for number in (offset, min(offset + (1 << 31), INT64_MAX))}
-    magics = rb"[\0-\2]" if old else rb"\2"
+    magics = rb"[\0-\2]" if old else rb"\x02"
     return re.compile(b"(?s)(?:" + b"|".join(parts) + rb").{4}(?!\0\0\0[\0-\x0d])[\0-\x7f].{7}" + magics)
 
 

@@ -58,7 +58,7 @@ def test_taken_as_ended_it_is_aborted_unless_its_coordinator_had_decided_otherwi
     log.end_transactions({9})
     assert log.last_stable_offset == log.end_offset == 8
     assert log.aborted(0, 8)[1:] == [Aborted(7, 4, 8, 8)]
-    assert log.aborted(5, 6) == [Aborted(7, 4, 8, 8)]
+    assert log.aborted(6, 7) == [Aborted(7, 4, 8, 8)]
     assert log.aborted(0, 2) == []
 
 

@@ -29,7 +29,9 @@ class Node(NamedTuple):
 
     @property
     def address(self) -> str:
-        """``HOST:PORT``; an IPv6 address must be in brackets."""
+        """``HOST:PORT``; an IPv6 address must be in brackets. Without a port it is no address but a name."""
+        if not self.port:
+            return self.host
         return f"{self.host}:{self.port}" if ":" not in self.host else f"[{self.host}]:{self.port}"
 
 

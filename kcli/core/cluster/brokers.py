@@ -49,6 +49,8 @@ controller that has stopped keeps it waiting, the broker's own figures come thro
 """
 
 Key = tuple[int, str]
+Connected = tuple["socket.socket", Callable[[], KcliError | None]]
+"""A connection to a node that is in this process, and what says why it was ended."""
 _LEGAL = host_check("", ())
 
 
@@ -91,7 +93,7 @@ class Brokers:
         *,
         resolve: Callable[[str, int], list[Address]] = lookup,
         check_host: HostCheck = _LEGAL,
-        connect: Callable[[], socket.socket] | None = None,
+        connect: Callable[[], Connected] | None = None,
     ) -> None:
         self._loop = loop
         self._options = options
@@ -99,7 +101,6 @@ class Brokers:
         self._resolve = resolve
         self._check_host = check_host
         self._connected = connect
-        """Where all nodes are in this process: makes a connection to them."""
         self.on_channel: Callable[[Channel], None] | None = (
             None  # an observer of connections that are being made
         )
@@ -313,7 +314,7 @@ class Brokers:
             self.on_channel(channel)
         self._loop.add(channel)
         if self._connected is not None:
-            channel.adopt(self._connected())
+            channel.adopt(*self._connected())
         elif is_literal(node.host):
             channel.open(self._resolve(node.host, node.port))
         else:

@@ -9,7 +9,7 @@ A topic that brokers have not known for 5 s is given up (``gone``); shorter abse
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcli.core.addresses import broker_addresses
 from kcli.core.cluster.brokers import CONTROL, FORWARDED, Brokers, is_final
@@ -48,6 +48,9 @@ from kcli.core.protocol.api import Request, choose_version
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kcli.core.types import Node
 
+if TYPE_CHECKING:
+    from kcli.core.offline.server import Server
+
 T = TypeVar("T")
 
 ANY = -1
@@ -68,7 +71,7 @@ class Cluster:
     """``Cluster(ClientOptions(bootstrap_servers="host:9092"))``; use as a context manager, or ``close``.
 
     ``silence`` is set while reads share a deadline (``Admin.within``). ``of_controllers``: the bootstrap addresses are
-    those of controllers, and so are all nodes.
+    those of controllers, and so are all nodes. ``directories``: the log directories that are read instead of brokers.
     """
 
     def __init__(self, options: ClientOptions, *, hooks: Hooks = NO_HOOKS, loop: Loop | None = None) -> None:
@@ -78,6 +81,7 @@ class Cluster:
         self.view = ClusterView()
         self.topics: set[str] = set()
         self.all_known = False
+        self.directories: Server | None = None
         self._bootstrap, self.brokers = self._reached()
         self._next_any = 0
         self._refreshing: Future[ClusterView] | None = None
@@ -101,7 +105,7 @@ class Cluster:
             # Only for clusters of log directories.
             from kcli.core.offline.cluster import first_node, server_of
 
-            server = server_of(options)
+            self.directories = server = server_of(options, self.hooks)
             return [first_node(options)], Brokers(
                 self.loop, options, self.hooks, check_host=lambda _node: None, connect=server.connect
             )

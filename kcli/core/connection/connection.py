@@ -32,6 +32,7 @@ from kcli.core.errors import (
     NotValidatedError,
     OutcomeUnknownError,
     ProtocolError,
+    UnreadableFileError,
     RequestTimeoutError,
 )
 from kcli.core.future import Future
@@ -134,6 +135,8 @@ Completion = tuple[Future[Any], Any, BaseException | None]
 """A future with the value or the error that completes it, after all bytes of the turn are processed."""
 
 _LAST_ID = 0x7FFF_FFFF
+_ANSWERS = (OutcomeUnknownError, ProtocolError, UnreadableFileError)
+"""What a connection may end with that is also the outcome of each request in flight."""
 _SEE_BROKER = "check that this broker is running and not overloaded"
 _OBSTACLES = dict.fromkeys(State, "the connection was not established") | {
     State.READY: "the broker throttles this client",
@@ -332,7 +335,7 @@ class Connection:
         self._cell.apply(Event.CLOSE, str(error))
         self.outgoing.clear()
         self._handshake = self.work = None
-        unknown = error if isinstance(error, (OutcomeUnknownError, ProtocolError)) else None
+        unknown = error if isinstance(error, _ANSWERS) else None
         for sent in self._in_flight.clear():
             lost = unknown or OutcomeUnknownError(
                 f"the connection to {self.node} ended before the response to {sent.request.api_name}",

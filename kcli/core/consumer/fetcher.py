@@ -29,10 +29,12 @@ from kcli.core.consumer.partition_recovery import PartitionRecovery, Report
 from kcli.core.consumer.sources import FAR_BUFFER_BYTES, Lane, Source, source_of
 from kcli.core.consumer.subscription import PartitionState, Phase, Subscription
 from kcli.core.error_codes import (
+    CORRUPT_MESSAGE,
     FETCH_SESSION_ID_NOT_FOUND,
     FETCH_SESSION_TOPIC_ID_ERROR,
     INCONSISTENT_TOPIC_ID,
     INVALID_FETCH_SESSION_EPOCH,
+    KAFKA_STORAGE_ERROR,
     NONE,
     OFFSET_OUT_OF_RANGE,
     UNKNOWN_TOPIC_ID,
@@ -52,6 +54,7 @@ _SESSION_CODES = (
     FETCH_SESSION_TOPIC_ID_ERROR,
 )
 _TOPIC_ID_CODES = (UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID)
+_OF_FILES = (CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR)
 _SILENT = 3.0  # seconds beyond ``fetch.max.wait.ms`` without a response, until a broker counts as silent
 _FRUITLESS = 3  # consecutive early, empty responses before a broker is polled less often
 _NEVER = float("inf")
@@ -415,7 +418,23 @@ class Fetcher:
         if self.open_transactions is not None and tp in self._read_from:
             self.open_transactions.update(state, now)
         if found.damage is not None:
-            self._recovery.fail(state, found.damage)
+            self._handle_damage(state, found.damage)
+
+    def _handle_damage(self, state: PartitionState, error: KcliError) -> None:
+        """Fails the partition. A log directory says where in its files the damage is, and what follows it: that is where
+        ``on.corrupt=skip`` continues, also if the header makes no sense.
+        """
+        directories = self._cluster.directories
+        told = directories.failure(state.tp, state.fetch_from) if directories is not None else None
+        follows = told.next_offset if isinstance(told, CorruptRecordsError) else -1
+        if told is not None and follows > state.fetch_from and self._options.on_corrupt == "skip":
+            self.skipped += 1
+            what = f"{state.tp}: skipped offsets {state.fetch_from} to {follows - 1}, which are damaged: {told}"
+            self._cluster.hooks.log("warning", "fetch", what)
+            state.fetch_from = follows
+            self._changed[state.tp] = None
+        else:
+            self._recovery.fail(state, told or error)
 
     def _log_skipped(self, tp: TopicPartition, batch: BatchView, error: CorruptRecordsError) -> None:
         self.skipped += 1
@@ -465,6 +484,8 @@ class Fetcher:
         if state.read_replica == lane.source.node_id:  # only an error from the leader counts
             self._cluster.hooks.log("debug", "fetch", f"{error}; back to the leader")
             self._back_to_leader(state)
+        elif self._cluster.directories is not None and code in _OF_FILES:
+            self._handle_damage(state, error)
         elif code == OFFSET_OUT_OF_RANGE:
             self._recovery.fail(state, OutOfRangeError(state.tp, state.fetch_from))
         elif code in _TOPIC_ID_CODES:

@@ -120,6 +120,7 @@ class Channel:
         self.forget: Callable[[Channel], None] = _nobody
         self.explain: Callable[[KcliError], KcliError] = _as_it_is
         self.on_stage: Callable[[Stage], None] = _unobserved
+        self._why: Callable[[], KcliError | None] = _unknown
         self._tls = tls
         self._tls_done = tls is None
         self._wants_write_for_tls = True
@@ -202,9 +203,12 @@ class Channel:
             self._each = max(0.0, self._setup_deadline - now) / (len(self._addresses) + 1)
             self._attempt_deadline = now + self._each
 
-    def adopt(self, connected: socket.socket) -> None:
-        """Takes a socket that is connected already, and does not block, as of a socket pair."""
+    def adopt(self, connected: socket.socket, why: Callable[[], KcliError | None]) -> None:
+        """Takes a socket that is connected already, and does not block, as of a socket pair. ``why`` says why the other end
+        has closed it, as far as that is known.
+        """
         self.on_stage(Stage.RESOLVED)
+        self._why = why
         self.attempt += 1
         self._socket = connected
 
@@ -526,6 +530,8 @@ class Channel:
         )
 
     def _ended(self) -> KcliError:
+        if (known := self._why()) is not None:
+            return known
         if self.connection.is_authenticating:
             return ConnectError(
                 f"{self.node} closed the connection during {self.connection.awaits or 'authentication'}",
@@ -557,6 +563,10 @@ def _nobody(_channel: Channel) -> None:
 
 def _unobserved(_stage: Stage) -> None:
     """The default of ``on_stage``."""
+
+
+def _unknown() -> None:
+    """The default of ``why``: the network says no more than that a connection has ended."""
 
 
 def _as_it_is(error: KcliError) -> KcliError:

@@ -8,7 +8,8 @@ import threading
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
-from kcli.core.errors import ConfigError, KcliError, NotFoundError, UnreadableFileError
+from kcli.core.addresses import cluster_place
+from kcli.core.errors import ConfigError, CorruptRecordsError, KcliError, NotFoundError, UnreadableFileError
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.logdir.folders import CURRENT, Found, PartitionFolder, find
 from kcli.core.logdir.partition_log import PartitionLog
@@ -46,6 +47,7 @@ class Directories:
         committing: Callable[["Directories", TopicPartition], Container[int]] | None = None,
     ) -> None:
         self.paths = tuple(paths)
+        self.name = cluster_place("", ",".join(paths))
         self.committing = committing
         self.lock = threading.Lock()
         self.failures: dict[TopicPartition, KcliError] = {}
@@ -90,6 +92,21 @@ class Directories:
             if self.committing is not None:
                 log.end_transactions(self.committing(self, tp))
         return self._logs[tp]
+
+    def failure(self, tp: TopicPartition, offset: int) -> KcliError | None:
+        """Why a partition cannot be read at an offset, with file and position; None if it can, as far as is known."""
+        known = self.failures.pop(tp, None)
+        if known is not None:
+            return known
+        try:
+            log = self.log(tp)
+            if log is not None:
+                next(log.batches(offset, offset + 1, verify=True), None)
+        except CorruptRecordsError as error:
+            return error.in_partition(tp)
+        except KcliError as error:
+            return error
+        return None
 
     def once(self, make: Callable[["Directories"], T]) -> T:
         """``make(self)``, made at the first call: what several answers are made of, as the state of the controllers."""

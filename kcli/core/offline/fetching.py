@@ -5,16 +5,15 @@ batch, as brokers' do.
 """
 
 import os
-import struct
 from bisect import bisect_right
+from operator import attrgetter
 from typing import NamedTuple
 
 from kcli.core.error_codes import NONE, OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_ID
-from kcli.core.logdir.offset_index import ENTRY
-from kcli.core.logdir.offset_index import SUFFIX as INDEX
+from kcli.core.logdir.offset_index import IndexEntry, OffsetIndex
 from kcli.core.logdir.partition_log import PartitionLog
 from kcli.core.offline.directories import Directories
-from kcli.core.offline.file_slices import FileSlice
+from kcli.core.offline.file_slices import FileSlice, OpenFile
 from kcli.core.offline.reading import read
 from kcli.core.protocol.messages.fetch import (
     AbortedTransaction,
@@ -27,8 +26,6 @@ from kcli.core.protocol.messages.fetch import (
 )
 from kcli.core.records.batch import LENGTH_END
 from kcli.core.types import TopicPartition
-
-_BEYOND = 1 << 62
 
 
 class _Read(NamedTuple):
@@ -110,11 +107,11 @@ def _read(log: PartitionLog, offset: int, most: int, *, committed: bool) -> _Rea
     segment = log.segment(place.segment)
     end, stop = _end_of(log, place.segment, limit)
     if place.position + most < end:
-        boundary = _boundary(segment.path, place.position, place.position + most)
+        boundary = _boundary(log.index(place.segment), place.position, place.position + most)
         end = place.position + most
         if boundary is not None:
             end = boundary.position
-            stop = min(stop, log.files[place.segment].base_offset + boundary.offset + 1)
+            stop = min(stop, boundary.offset + 1)
         else:
             end = max(end, place.position + _size_at(segment.fileno(), place.position))  # one at least (KIP-74)
     size = min(end, segment.size) - place.position
@@ -142,31 +139,10 @@ def _end_of(log: PartitionLog, number: int, limit: int) -> tuple[int, int]:
     return end, min(stop, limit)
 
 
-class _Boundary(NamedTuple):
-    offset: int
-    position: int
-
-
-def _boundary(path: str, low: int, high: int) -> _Boundary | None:
-    """The last batch that the index of a segment names between two positions of it, by its relative offset."""
-    name = path.removesuffix(".log") + INDEX
-    try:
-        descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        count = os.fstat(descriptor).st_size // ENTRY.size
-
-        def entry(number: int) -> _Boundary:
-            found = _Boundary(*ENTRY.unpack(os.pread(descriptor, ENTRY.size, number * ENTRY.size)))
-            return found if found.position or not number else _Boundary(0, _BEYOND)  # room for more
-
-        at = bisect_right(range(count), high, key=lambda number: entry(number).position)
-        found = entry(at - 1) if at else None
-    except (OSError, struct.error):
-        return None
-    finally:
-        os.close(descriptor)
+def _boundary(index: OffsetIndex, low: int, high: int) -> IndexEntry | None:
+    """The last batch that the index of a segment names between two positions of it."""
+    at = bisect_right(index, high, key=attrgetter("position"))
+    found = index[at - 1] if at else None
     return found if found is not None and low < found.position <= high else None
 
 

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kcli.core import clock
-from kcli.core.errors import KcliError
+from kcli.core.errors import KcliError, ProtocolError
 from kcli.core.offline.answers import ANSWERS, Handler
 from kcli.core.offline.directories import Directories
 from kcli.core.offline.file_slices import FileSlice
@@ -42,18 +42,19 @@ class Server:
     def __init__(self, directories: Directories) -> None:
         self._directories = directories
         self._lock = threading.Lock()  # guards the fields below
-        self._new: list[socket.socket] = []
+        self._new: list[_Conversation] = []
         self._wake: socket.socket | None = None
         """None while no thread runs."""
 
-    def connect(self) -> socket.socket:
-        """The client's end of a new connection, not blocking."""
+    def connect(self) -> tuple[socket.socket, Callable[[], KcliError | None]]:
+        """The client's end of a new connection, not blocking, and what says why the other end was closed."""
         ours, theirs = socket.socketpair()
         for end in (ours, theirs):
             end.setblocking(False)
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BYTES)
+        one = _Conversation(ours, self._directories)
         with self._lock:
-            self._new.append(ours)
+            self._new.append(one)
             if self._wake is None:
                 waiting, self._wake = socket.socketpair()
                 self._wake.setblocking(False)
@@ -63,7 +64,7 @@ class Server:
             else:
                 with contextlib.suppress(BlockingIOError):  # full: it is awake already
                     self._wake.send(b"\0")
-        return theirs
+        return theirs, lambda: one.failure
 
     def failure(self, tp: TopicPartition, offset: int) -> KcliError | None:
         """Why a partition cannot be read at an offset, with file and position; None if it can."""
@@ -77,9 +78,9 @@ class Server:
             conversations: dict[int, _Conversation] = {}
             while True:
                 with self._lock:
-                    for end in self._new:
-                        conversations[end.fileno()] = _Conversation(end, self._directories)
-                        selector.register(end, selectors.EVENT_READ)
+                    for one in self._new:
+                        conversations[one.end.fileno()] = one
+                        selector.register(one.end, selectors.EVENT_READ)
                     self._new.clear()
                     if not conversations:
                         # Under the lock, together with the look at what is new.
@@ -96,9 +97,7 @@ class Server:
                 now = clock.monotonic()
                 for number, one in list(conversations.items()):
                     if number in ready or one.due <= now:
-                        try:
-                            one.advance(now, readable=bool(ready.get(number, 0) & selectors.EVENT_READ))
-                        except (OSError, EndedError):
+                        if not one.advance(now, readable=bool(ready.get(number, 0) & selectors.EVENT_READ)):
                             selector.unregister(one.end)
                             one.end.close()
                             del conversations[number]
@@ -120,6 +119,8 @@ class _Conversation:
         self.end = end
         self.due = _NEVER
         """When the request that waits has to be answered."""
+        self.failure: KcliError | None = None
+        """Why a request was not answered, which ends the connection."""
         self._directories = directories
         self._received = bytearray()
         self._outgoing: deque[Buffer | FileSlice] = deque()
@@ -132,8 +133,22 @@ class _Conversation:
             return selectors.EVENT_READ | selectors.EVENT_WRITE
         return selectors.EVENT_READ
 
-    def advance(self, now: float, *, readable: bool) -> None:
-        """Does what can be done without waiting; EndedError, OSError: the connection has ended."""
+    def advance(self, now: float, *, readable: bool) -> bool:
+        """Does what can be done without waiting; False: the connection has ended, and ``failure`` may say why."""
+        try:
+            self._advance(now, readable=readable)
+        except (OSError, EndedError):
+            return False
+        except KcliError as error:
+            self.failure = error
+            return False
+        except Exception as error:  # noqa: BLE001 - a defect; the client's thread reports it
+            self.failure = ProtocolError(f"{self._directories.name} cannot be read", why=repr(error))
+            self.failure.__cause__ = error
+            return False
+        return True
+
+    def _advance(self, now: float, *, readable: bool) -> None:
         if readable:
             self._receive()
         if self._again is not None and now >= self.due:

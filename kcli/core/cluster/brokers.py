@@ -93,7 +93,7 @@ class Brokers:
         *,
         resolve: Callable[[str, int], list[Address]] = lookup,
         check_host: HostCheck = _LEGAL,
-        connect: Callable[[], Connected] | None = None,
+        connect: Callable[[int], Connected] | None = None,
     ) -> None:
         self._loop = loop
         self._options = options
@@ -314,7 +314,7 @@ class Brokers:
             self.on_channel(channel)
         self._loop.add(channel)
         if self._connected is not None:
-            channel.adopt(*self._connected())
+            channel.adopt(*self._connected(node.id))
         elif is_literal(node.host):
             channel.open(self._resolve(node.host, node.port))
         else:

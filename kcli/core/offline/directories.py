@@ -49,6 +49,8 @@ class Directories:
         self.paths = tuple(paths)
         self.name = cluster_place("", ",".join(paths))
         self.committing = committing
+        self.asked_node = _NODE
+        """The broker that the request was sent to that is being answered."""
         self.lock = threading.Lock()
         self.failures: dict[TopicPartition, KcliError] = {}
         """Why a partition could not be read, the last time that it was asked for."""

@@ -46,13 +46,13 @@ class Server:
         self._wake: socket.socket | None = None
         """None while no thread runs."""
 
-    def connect(self) -> tuple[socket.socket, Callable[[], KcliError | None]]:
+    def connect(self, node: int) -> tuple[socket.socket, Callable[[], KcliError | None]]:
         """The client's end of a new connection, not blocking, and what says why the other end was closed."""
         ours, theirs = socket.socketpair()
         for end in (ours, theirs):
             end.setblocking(False)
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BYTES)
-        one = _Conversation(ours, self._directories)
+        one = _Conversation(ours, self._directories, node)
         with self._lock:
             self._new.append(one)
             if self._wake is None:
@@ -115,8 +115,9 @@ class EndedError(Exception):
 class _Conversation:
     """One connection: reads a request, answers it, and then reads the next one."""
 
-    def __init__(self, end: socket.socket, directories: Directories) -> None:
+    def __init__(self, end: socket.socket, directories: Directories, node: int) -> None:
         self.end = end
+        self._node = node
         self.due = _NEVER
         """When the request that waits has to be answered."""
         self.failure: KcliError | None = None
@@ -193,6 +194,7 @@ class _Conversation:
         self, request: Request, handler: Handler, version: int, correlation_id: int, now: float
     ) -> None:
         with self._directories.lock:
+            self._directories.asked_node = self._node if self._node >= 0 else self._directories.node_id
             response = handler(self._directories, request, version)
         if response is not None:
             self._outgoing.extend(frame_of(type(request), response, version, correlation_id))

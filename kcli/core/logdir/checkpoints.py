@@ -74,8 +74,13 @@ def parse_offset_checkpoint(data: bytes, where: str) -> dict[TopicPartition, int
 
 
 def checkpoint_rows(data: bytes, where: str, fields: int) -> list[list[str]]:
-    """The lines of a file of Kafka's checkpoint format (version 0), each of that many fields."""
+    """The lines of a file of Kafka's checkpoint format (version 0), each of that many fields.
+
+    A broker creates the file empty, and reads it as one without rows.
+    """
     lines = _text(data, where).splitlines()
+    if not lines:
+        return []
     if len(lines) < 2:
         _refuse(where, f"{len(lines)} lines, where a version and a count are needed")
     if lines[0].strip() != "0":

@@ -160,6 +160,10 @@ def _replicas(plan: Plan, wanted: int | None) -> list[str]:
 
 
 _REPHRASED = (
+    (
+        "the broker's copy of the log is damaged: restore it from a replica, or read past it",
+        "name the log directories of other brokers as well, or --on-corrupt skip restores what is left",
+    ),
     ("--on-gap record copies what is left and reports the gap", "--on-corrupt skip restores what is left"),
     (", or choose partitions by key: --partitions by-key", ""),
     ("run it again with --verify-only", "run it again"),

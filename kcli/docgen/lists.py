@@ -464,6 +464,62 @@ LISTS = {
             Items("UndoJournal", "A change that can be undone.", "commands.undo:JOURNALS+ENTRIES"),
         ),
         _list(
+            "segments list --by topic",
+            "Topics of log directories.",
+            Items("StoredTopic", "A topic.", "flows.segments.listing:TOPICS"),
+        ),
+        _list(
+            "segments list",
+            "Partitions of log directories.",
+            Items("StoredPartition", "A folder of a partition.", "flows.segments.listing:PARTITIONS"),
+        ),
+        _list(
+            "segments list --by segment",
+            "Segments of log directories.",
+            Items("Segment", "A segment.", "flows.segments.listing:SEGMENTS"),
+        ),
+        _list(
+            "segments describe",
+            "Partitions of log directories in full.",
+            Items(
+                "StoredPartitionDescription",
+                "A folder of a partition.",
+                "flows.segments.describing:DESCRIBED",
+            ),
+        ),
+        _list(
+            "segments dump",
+            "Batches of segments.",
+            Items("SegmentBatch", "A batch.", "flows.segments.dumping:BATCHES"),
+        ),
+        _list(
+            "segments dump --records",
+            "Records of segments.",
+            Items("SegmentRecord", "A record.", "flows.segments.dumping:RECORDS"),
+        ),
+        _list(
+            "segments dump --indexes",
+            "Entries of indexes, and producers of snapshots.",
+            Items("SegmentEntry", "An entry.", "flows.segments.dumping:ENTRIES"),
+        ),
+        _list(
+            "segments verify",
+            "Whether logs are whole.",
+            Items(
+                "SegmentVerification", "A folder of a partition.", "flows.segments.verification_rows:VERIFIED"
+            ),
+            head="flows.segments.verification_rows:HEAD",
+        ),
+        _list(
+            "segments verify --compare",
+            "Whether replicas are equal.",
+            Items(
+                "SegmentComparison",
+                "Two replicas of a partition.",
+                "flows.segments.verification_rows:COMPARED",
+            ),
+        ),
+        _list(
             "tokens list",
             "Delegation tokens, without their HMACs.",
             Items("Token", "A delegation token.", "commands.tokens.list:COLUMNS"),

@@ -85,6 +85,7 @@ SEEDS = (
 
 FILES = {
     "lines.txt": "".join(f'k{number}:{{"a":{number}}}\n' for number in range(15)),
+    "00000000000000000000.log": "",
     "offsets.csv": "billing,orders,0,1\n",
     "topic.yaml": "apiVersion: kcli/v1\nkind: Topic\nmetadata: {name: orders}\nspec: {partitions: 3}\n",
     "applied.yaml": "{apiVersion: kcli/v1, kind: Topic, metadata: {name: orders}, spec: {config: {retention.ms: 5}}}\n",

@@ -10,7 +10,10 @@ from kcli.commands.shared.command import Group
     cls=Group,
     examples=(
         ("kcli segments list /data/kafka", "what is in a log directory"),
-        ("kcli segments verify /data/kafka", "whether all of it is whole: checksums, offsets, indexes, epochs"),
+        (
+            "kcli segments verify /data/kafka",
+            "whether all of it is whole: checksums, offsets, indexes, epochs",
+        ),
         ("kcli segments dump /data/kafka/orders-3 --records", "the records of a partition"),
         ("kcli segments restore /mnt/disk1 /mnt/disk2 --to new", "the topics of a cluster that is gone, to another one"),
     ),

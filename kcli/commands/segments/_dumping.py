@@ -52,9 +52,17 @@ class DumpOptions:
 def dump_segments(inv: Invocation, paths: tuple[str, ...], options: DumpOptions) -> int:
     """Returns the exit status."""
     if options.records and options.indexes:
-        raise usage("segments dump: --records and --indexes exclude each other", do="leave one of them out")
+        raise usage(
+            "segments dump: --records and --indexes exclude each other",
+            why="records are in segments, not in indexes",
+            do="leave one of them out",
+        )
     if options.show_secrets and not options.records:
-        raise usage("segments dump: --show-secrets needs --records", do="add --records")
+        raise usage(
+            "segments dump: --show-secrets needs --records",
+            why="only records have secrets",
+            do="add --records",
+        )
     files, missing = dumped_files(paths, indexes=options.indexes)
     for one in missing:
         inv.lacks(missing_file(one.path, one.why))
@@ -91,7 +99,8 @@ class _Dump:
             self._guarded(files, self._kafka)
         elif indexes and logs:
             raise usage(
-                "segments dump: segments and indexes are different lists",
+                "segments dump: the paths are of segments and of indexes",
+                why="batches and entries are different lists",
                 do="name only .log files and folders, or only indexes; or use -o kafka",
             )
         else:
@@ -186,7 +195,10 @@ class _Dump:
             self._check(file, one)
             if self._options.records:
                 for record in self._records(file, one):
-                    key, value = _lines(record.key, text.key(record)), _lines(record.value, text.value(record))
+                    key, value = (
+                        _lines(record.key, text.key(record)),
+                        _lines(record.value, text.value(record)),
+                    )
                     put(kafka_lines.record_line(one.batch, record, key, value))
 
 

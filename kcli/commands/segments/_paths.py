@@ -20,7 +20,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def path_arguments(function: F) -> F:
     """``PATH…``, at least one; each exists."""
-    found: F = click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(exists=True))(function)
+    found: F = click.argument(
+        "paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(exists=True)
+    )(function)
     return found
 
 
@@ -87,6 +89,7 @@ def _remedy(why: str) -> str:
     if "ermission" in why:
         return "read it as the user of the broker, or change the permissions of a copy"
     return "name a log directory of a broker, a folder such as orders-3, or a .log file"
+
 
 def cluster_of(found: Found) -> str | None:
     """The cluster that the log directories are of, if they are of one."""

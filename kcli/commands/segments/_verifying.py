@@ -56,7 +56,15 @@ def verify_segments(inv: Invocation, paths: tuple[str, ...], topics: tuple[str, 
             inv.lacks(part, later=True)
     if not (inv.omits_passed and not any(one.count(DAMAGE) for one in verdicts)):
         head = {"findings": finding_rows(general)}
-        print_rows(inv, "SegmentVerificationList", VERIFIED, rows, cluster_of(found), item="SegmentVerification", head=head)
+        print_rows(
+            inv,
+            "SegmentVerificationList",
+            VERIFIED,
+            rows,
+            cluster_of(found),
+            item="SegmentVerification",
+            head=head,
+        )
     _report(inv, [*general, *(finding for verdict in verdicts for finding in merged(verdict.findings))])
     _summary(inv, verdicts)
     return inv.finish(done=bool(verdicts))
@@ -97,7 +105,9 @@ def _report(inv: Invocation, findings: list[Finding]) -> None:
     if len(notes) > _MOST:
         inv.talk.note(f"{counted(len(notes) - _MOST, 'further note')}: -o json has all")
     for damage in damages[:_MOST]:
-        inv.failed(DamageError(damage.where, why=f"{damage.rule}: {damage.why}{_also(damage)}", do=damage.affects))
+        inv.failed(
+            DamageError(damage.where, why=f"{damage.rule}: {damage.why}{_also(damage)}", do=damage.affects)
+        )
     if len(damages) > _MOST:
         inv.talk.note(f"{counted(len(damages) - _MOST, 'further place')} with damage: -o json has all")
 
@@ -111,8 +121,13 @@ def _summary(inv: Invocation, verdicts: list[Verdict]) -> None:
     damaged = sum(1 for one in verdicts if one.count(DAMAGE))
     records = sum(facts.records for one in verdicts for facts in one.facts)
     batches = sum(facts.batches for one in verdicts for facts in one.facts)
-    what = f"{counted(len(verdicts), 'partition')}, {counted(segments, 'segment')}, {counted(batches, 'batch', 'batches')}, {counted(records, 'record')}"
-    inv.talk.note(f"{what}: {f'{damaged} damaged' if damaged else 'no damage'}")
+    what = (
+        counted(len(verdicts), "partition"),
+        counted(segments, "segment"),
+        counted(batches, "batch", "batches"),
+        counted(records, "record"),
+    )
+    inv.talk.note(f"{', '.join(what)}: {f'{damaged} damaged' if damaged else 'no damage'}")
 
 
 def compare_segments(inv: Invocation, paths: tuple[str, ...], other: str, topics: tuple[str, ...]) -> int:
@@ -161,7 +176,8 @@ def _report_difference(inv: Invocation, found: Comparison) -> None:
     where = f"{found.one.tp} at offset {difference.offset}: {_place(difference.one)} and {_place(difference.other)}"
     watermark = max(found.one.high_watermark, found.other.high_watermark)
     if 0 <= watermark <= difference.offset:
-        inv.talk.note(f"{where}: {difference.why}; it is above the high watermark {watermark}, so it was not acknowledged by all")
+        above = f"it is above the high watermark {watermark}, so it was not acknowledged by all"
+        inv.talk.note(f"{where}: {difference.why}; {above}")
         return
     inv.failed(
         DamageError(

@@ -9,9 +9,15 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 
 @command(
     "describe",
-    exits={5: "a segment is damaged; the other partitions are described", 6: "a file or folder could not be read"},
+    exits={
+        5: "a segment is damaged; the other partitions are described",
+        6: "a file or folder could not be read",
+    },
     examples=(
-        ("kcli segments describe /data/kafka/orders-3", "offsets, epochs, producers, compression, sizes of batches"),
+        (
+            "kcli segments describe /data/kafka/orders-3",
+            "offsets, epochs, producers, compression, sizes of batches",
+        ),
         ("kcli segments describe /data/kafka -t '__*' -o json", "internal topics of a broker, for scripts"),
     ),
 )

@@ -13,17 +13,31 @@ from kcli.commands.shared.options import REPORT_KINDS
 @command(
     "dump",
     outputs=(*REPORT_KINDS, "kafka"),
-    exits={5: "a batch is damaged; what is behind it is printed too", 6: "a file or folder could not be read"},
+    exits={
+        5: "a batch is damaged; what is behind it is printed too",
+        6: "a file or folder could not be read",
+    },
     examples=(
         ("kcli segments dump /data/kafka/orders-3", "a line for each batch"),
-        ("kcli segments dump /data/kafka/orders-3 --records -o ndjson", "the records, also of aborted transactions"),
-        ("kcli segments dump /data/kafka/__cluster_metadata-0 --records", "topics, configurations and ACLs of a cluster"),
+        (
+            "kcli segments dump /data/kafka/orders-3 --records -o ndjson",
+            "the records, also of aborted transactions",
+        ),
+        (
+            "kcli segments dump /data/kafka/__cluster_metadata-0 --records",
+            "topics, configurations and ACLs of a cluster",
+        ),
         ("kcli segments dump 00000000000000000000.log -o kafka", "the lines of kafka-dump-log.sh"),
-        ("kcli segments dump /data/kafka/orders-3 --indexes", "entries of .index, .timeindex, .txnindex, .snapshot"),
+        (
+            "kcli segments dump /data/kafka/orders-3 --indexes",
+            "entries of .index, .timeindex, .txnindex, .snapshot",
+        ),
     ),
 )
 @path_arguments
-@click.option("--records", is_flag=True, help="records in place of batches; those of internal topics are decoded")
+@click.option(
+    "--records", is_flag=True, help="records in place of batches; those of internal topics are decoded"
+)
 @click.option(
     "--indexes",
     is_flag=True,
@@ -57,5 +71,7 @@ def dump_segments(
     from kcli.commands.segments import _dumping as run  # core is loaded when the command runs
 
     return run.dump_segments(
-        inv, paths, run.DumpOptions(records=records, indexes=indexes, show_secrets=show_secrets, topics=topics)
+        inv,
+        paths,
+        run.DumpOptions(records=records, indexes=indexes, show_secrets=show_secrets, topics=topics),
     )

@@ -11,11 +11,17 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 
 @command(
     "verify",
-    exits={5: "something is damaged, or replicas differ: file, position and offset are on stderr", 6: "a file or folder could not be read"},
+    exits={
+        5: "something is damaged, or replicas differ: file, position and offset are on stderr",
+        6: "a file or folder could not be read",
+    },
     examples=(
         ("kcli segments verify /data/kafka", "every partition of a broker"),
         ("kcli segments verify /mnt/snapshot/orders-3 -o json", "one partition, with each finding as JSON"),
-        ("kcli segments verify /mnt/b1/data -t orders --compare /mnt/b2/data", "the replicas of two brokers: the first difference"),
+        (
+            "kcli segments verify /mnt/b1/data -t orders --compare /mnt/b2/data",
+            "the replicas of two brokers: the first difference",
+        ),
     ),
 )
 @path_arguments
@@ -27,7 +33,9 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 )
 @topic_option
 @pass_invocation
-def verify_segments(inv: Invocation, paths: tuple[str, ...], compare: str | None, topics: tuple[str, ...]) -> int:
+def verify_segments(
+    inv: Invocation, paths: tuple[str, ...], compare: str | None, topics: tuple[str, ...]
+) -> int:
     """Check that logs are whole: checksums, offsets, indexes, epochs, transactions, snapshots, checkpoints.
 
     Checks the checksum and the header of every batch; that offsets rise, and none is missing within and between segments
@@ -37,8 +45,8 @@ def verify_segments(inv: Invocation, paths: tuple[str, ...], compare: str | None
 
     Whether a topic is compacted is in the metadata log: name the log directories of a controller as well. Without it,
     missing offsets are a note. A last batch that is not whole, at the end of the last segment, is a note too: a broker
-    that was killed leaves one, and cuts it off when it starts. Damage is exit code 5, each with file, byte and offset, and
-    what it affects; what could not be read is 6.
+    that was killed leaves one, and cuts it off when it starts. Damage is exit code 5, each with file, byte and offset, and what
+    it affects; what could not be read is 6.
 
     --compare compares the batches of two replicas, with checksums, where both have them; of compacted topics the records.
     A difference above the high watermark is a note: it was not acknowledged by all replicas.

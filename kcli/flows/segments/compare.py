@@ -1,7 +1,7 @@
 """``segments verify --compare``: the replicas of one partition, batch by batch, up to the first difference.
 
-Replicas have the same batches, byte by byte, below the high watermark, except that the cleaner of each broker works in its
-own time: of a compacted topic, records are compared instead.
+Replicas have the same batches, byte by byte, below the high watermark, except that the cleaner of each broker works in
+its own time: of a compacted topic, records are compared instead.
 """
 
 from collections.abc import Iterator
@@ -113,13 +113,18 @@ def _difference(mine: Place | None, theirs: Place | None, stop: int) -> Differen
         assert there is not None
         if there.batch.base_offset >= stop:
             return None
-        return Difference(there.batch.base_offset, "one replica has a batch that the other has not", mine, theirs)
+        return Difference(
+            there.batch.base_offset, "one replica has a batch that the other has not", mine, theirs
+        )
     one, other = mine.batch, theirs.batch
     if one.raw == other.raw:
         return None
     offset = min(one.base_offset, other.base_offset)
     if one.base_offset != other.base_offset or one.last_offset != other.last_offset:
-        why = f"a batch has the offsets {one.base_offset} to {one.last_offset}, the other {other.base_offset} to {other.last_offset}"
+        why = (
+            f"a batch has the offsets {one.base_offset} to {one.last_offset}, "
+            f"the other {other.base_offset} to {other.last_offset}"
+        )
     elif one.leader_epoch != other.leader_epoch:
         why = f"leader epoch {one.leader_epoch} and {other.leader_epoch}"
     elif one.producer_id != other.producer_id:

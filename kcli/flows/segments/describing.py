@@ -17,8 +17,14 @@ _PRODUCER = (
     Column("last_sequence", values="integer", meaning="Sequence number of its last record."),
     Column("last_offset", values="integer", meaning="Offset of its last record; -1 without one."),
     Column("timestamp", values="integer", meaning="Time of its last batch, in ms since the epoch."),
-    Column("coordinator_epoch", values="integer", meaning="Epoch of its coordinator; -1 without transactions."),
-    Column("open_since_offset", values="count?", meaning="First offset of its open transaction; null without one."),
+    Column(
+        "coordinator_epoch", values="integer", meaning="Epoch of its coordinator; -1 without transactions."
+    ),
+    Column(
+        "open_since_offset",
+        values="count?",
+        meaning="First offset of its open transaction; null without one.",
+    ),
 )
 DESCRIBED = (
     Column("topic"),
@@ -28,7 +34,7 @@ DESCRIBED = (
     Column("topic_id", values="string?", meaning="Id of the topic by partition.metadata; null without such a file."),
     Column("state", values=("current", "delete", "future", "stray"), meaning="What the folder is, as of segments list."),
     Column("live", values="boolean?", meaning="Whether a broker has it open; null where that cannot be told."),
-    Column("clean_shutdown", values="boolean?", meaning="Whether the broker stopped in order; null outside of a log directory."),
+    Column("clean_shutdown", values="boolean?", meaning="Whether the broker stopped in order; null if not known."),
     Column("cleanup_policy", values=("compacted", "not compacted", "unknown"), meaning="Whether offsets may be missing."),
     Column("cleanup_policy_from", values="string", meaning="From what that is known."),
     Column("segments", "number", values="count", meaning="Number of .log files."),
@@ -37,7 +43,7 @@ DESCRIBED = (
     Column("high_watermark", "number", values="count?", meaning="High watermark by the checkpoint; null without one."),
     Column("recovery_point", "number", values="count?", meaning="Recovery point by the checkpoint; null without one."),
     Column("end_offset", "number", values="count", meaning="Offset behind the last record."),
-    Column("last_stable_offset", "number", values="count", meaning="First offset of the first open transaction, or the end."),
+    Column("last_stable_offset", "number", values="count", meaning="Offset of the first open transaction, or the end."),
     Column("batches", "number", values="count", meaning="Batches with records."),
     Column("records", "number", values="count", meaning="Records."),
     Column("markers", "number", values="count", meaning="Control batches: ends of transactions, and those of KRaft."),
@@ -45,7 +51,7 @@ DESCRIBED = (
     Column("first_time", "time", meaning="Lowest base timestamp of a batch."),
     Column("last_time", "time", meaning="Highest timestamp of a batch."),
     Column("codecs", values="counts", meaning="Batches by the codec that they are compressed with."),
-    Column("batch_sizes", values="counts", meaning="Batches by size: each key is the largest size in bytes of its class."),
+    Column("batch_sizes", values="counts", meaning="Batches by size: a key is the largest size of its class."),
     Column(
         "leader_epochs",
         values="objects",
@@ -157,7 +163,12 @@ def lines_of(item: dict[str, Any]) -> list[dict[str, Any]]:
         if key in ("topic", "partition") or value in (None, [], {}):
             continue
         lines.append(
-            {"topic": item["topic"], "partition": item["partition"], "property": key, "value": _text(key, value)}
+            {
+                "topic": item["topic"],
+                "partition": item["partition"],
+                "property": key,
+                "value": _text(key, value),
+            }
         )
     return lines
 
@@ -172,9 +183,15 @@ def _text(key: str, value: Any) -> str:
     if key == "batch_sizes":
         return ", ".join(f"{count:,} up to {int(size) + 1:,} bytes" for size, count in value.items())
     if isinstance(value, dict):
-        return ", ".join(f"{name} {amount:,}" if isinstance(amount, int) else f"{name}: {amount}" for name, amount in value.items())
+        return ", ".join(
+            f"{name} {amount:,}" if isinstance(amount, int) else f"{name}: {amount}"
+            for name, amount in value.items()
+        )
     if isinstance(value, list):
-        shown = [", ".join(f"{name} {inner}" for name, inner in one.items() if inner is not None) for one in value[:_SHOWN]]
+        shown = [
+            ", ".join(f"{name} {inner}" for name, inner in one.items() if inner is not None)
+            for one in value[:_SHOWN]
+        ]
         more = [f"and {len(value) - _SHOWN} more"] if len(value) > _SHOWN else []
         return "; ".join([*shown, *more])
     return f"{value:,}" if isinstance(value, int) and key != "node" else str(value)

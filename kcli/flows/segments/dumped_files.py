@@ -1,4 +1,4 @@
-"""Which files ``segments dump`` shows: those that are named, or those of the partitions below a folder. Reads names only."""
+"""Which files ``segments dump`` shows: those that are named, or those of the partitions below a folder."""
 
 import os
 import re
@@ -60,5 +60,5 @@ def _below(found: Found, *, indexes: bool) -> Iterator[Dumped]:
         if not folder.files:
             for name in sorted(filter(CHECKPOINT.fullmatch, os.listdir(folder.path))):
                 yield Dumped(os.path.join(folder.path, name), CHECKPOINTS, int(name[:20]), folder.tp)
-        for file in choose_files(folder.path, folder.files):
+        for file in choose_files(folder.path, folder.files).files:
             yield Dumped(os.path.join(folder.path, file.name), LOG, base_offset_of(file.name), folder.tp)

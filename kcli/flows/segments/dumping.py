@@ -30,7 +30,9 @@ _TIMES = ("NoTimestampType", "CreateTime", "LogAppendTime")
 _TIMESTAMP_TYPE = Column(
     "timestamp_type", wide=True, values=_TIMES, meaning="What its timestamps are; the oldest format has none."
 )
-_ENCODING = "How that is written: null is text, base64 bytes that are no UTF-8, otherwise the name of the serde."
+_ENCODING = (
+    "How that is written: null is text, base64 bytes that are no UTF-8, otherwise the name of the serde."
+)
 BATCHES = (
     _FILE,
     _POSITION,
@@ -44,7 +46,7 @@ BATCHES = (
     Column("leader_epoch", "id", values="integer", meaning="Epoch of the leader that wrote it; -1 in old formats."),
     Column("producer_id", "id", values="integer", meaning="Id of its producer; -1 without idempotence."),
     Column("producer_epoch", "id", wide=True, values="integer", meaning="Epoch of its producer; -1 without one."),
-    Column("base_sequence", "id", wide=True, values="integer", meaning="Sequence number of its first record; -1 without one."),
+    Column("base_sequence", "id", wide=True, values="integer", meaning="Sequence number of its first record, or -1."),
     Column("transactional", wide=True, values="boolean", meaning="Whether it belongs to a transaction."),
     Column("control", wide=True, values="boolean", meaning="Whether it is a control batch: the end of a transaction."),
     Column("magic", "id", wide=True, values="count", meaning="Version of its format."),
@@ -54,7 +56,9 @@ BATCHES = (
 )  # fmt: skip
 RECORDS = (
     _FILE,
-    Column("batch_position", "number", wide=True, values="count", meaning="Where its batch begins in the file."),
+    Column(
+        "batch_position", "number", wide=True, values="count", meaning="Where its batch begins in the file."
+    ),
     Column("offset", "number", values="count", meaning="Its offset."),
     Column("timestamp", "time", meaning="Its timestamp; null without one."),
     _TIMESTAMP_TYPE,
@@ -74,10 +78,10 @@ ENTRIES = (
     Column("timestamp", "time", meaning="The timestamp, of .timeindex and of producers; otherwise null."),
     Column("producer_id", "id", values="integer?", meaning="The producer, of .txnindex and .snapshot; otherwise null."),
     Column("first_offset", "number", values="integer?", meaning="First offset of the transaction; null without one."),
-    Column("last_stable_offset", "number", wide=True, values="integer?", meaning="Last stable offset, of .txnindex; otherwise null."),
-    Column("producer_epoch", "id", wide=True, values="integer?", meaning="Epoch of the producer, of .snapshot; otherwise null."),
-    Column("last_sequence", "id", wide=True, values="integer?", meaning="Its last sequence number, of .snapshot; otherwise null."),
-    Column("coordinator_epoch", "id", wide=True, values="integer?", meaning="Epoch of its coordinator, of .snapshot; otherwise null."),
+    Column("last_stable_offset", "number", wide=True, values="integer?", meaning="Last stable offset, of .txnindex."),
+    Column("producer_epoch", "id", wide=True, values="integer?", meaning="Epoch of the producer, of .snapshot."),
+    Column("last_sequence", "id", wide=True, values="integer?", meaning="Its last sequence number, of .snapshot."),
+    Column("coordinator_epoch", "id", wide=True, values="integer?", meaning="Epoch of its coordinator, of .snapshot."),
     _PATH,
 )  # fmt: skip
 
@@ -230,9 +234,13 @@ def entries_of(file: Dumped, damaged: Damaged) -> Iterator[tuple[int, Entry]]:
     if data is None:
         raise UnreadableFileError(file.path, why="there is no such file")
     if file.suffix == ".index":
-        yield from ((8 * number, entry) for number, entry in enumerate(OffsetIndex(data, file.base_offset, file.path)))
+        yield from (
+            (8 * number, entry) for number, entry in enumerate(OffsetIndex(data, file.base_offset, file.path))
+        )
     elif file.suffix == ".timeindex":
-        yield from ((12 * number, entry) for number, entry in enumerate(TimeIndex(data, file.base_offset, file.path)))
+        yield from (
+            (12 * number, entry) for number, entry in enumerate(TimeIndex(data, file.base_offset, file.path))
+        )
     elif file.suffix == ".txnindex":
         entries, error = read_aborted_index(data, file.path)
         yield from ((34 * number, entry) for number, entry in enumerate(entries))

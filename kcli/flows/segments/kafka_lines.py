@@ -52,7 +52,7 @@ def record_line(batch: BatchView, record: Record, key: str | None, value: str | 
         f" keySize: {_size(record.key)} valueSize: {_size(record.value)}"
     )
     if batch.magic >= 2:
-        names = ",".join(header[0] for header in record.headers)
+        names = ",".join(map(_name, (header[0] for header in record.headers)))
         line += f" sequence: {_sequence(batch, record.offset - batch.base_offset)} headerKeys: [{names}]"
     if batch.is_control:
         return line + _control(record) + "\n"
@@ -114,6 +114,10 @@ def _control(record: Record) -> str:
         epoch = int.from_bytes(value[2:6], "big", signed=True)
         return f" endTxnMarker: {_MARKERS[kind]} coordinatorEpoch: {epoch}"
     return f" controlType: {kind}"
+
+
+def _name(name: str | bytes) -> str:
+    return name if isinstance(name, str) else name.decode("utf-8", "replace")
 
 
 def _size(part: bytes | None) -> int:

@@ -26,8 +26,8 @@ _STATE = Column(
     "state",
     spare=5,
     values=("current", "delete", "future", "stray"),
-    meaning="What the folder is: current; delete: of a topic that was deleted; future: the copy for another log directory; "
-    "stray: a broker moved it aside.",
+    meaning="What the folder is: current; delete: of a topic that was deleted; future: the copy for another log "
+    "directory; stray: a broker moved it aside.",
 )
 _SIZE = Column("size_bytes", "size", values="count", meaning="Bytes of the .log files.")
 _FIRST = Column("first_offset", "number", meaning="First offset; null where it cannot be read.")
@@ -90,7 +90,8 @@ class Listed(NamedTuple):
 def list_partition(folder: PartitionFolder) -> Listed:
     """Reads headers at both ends of each segment, and the last entry of its time index. Raises what cannot be read."""
     with PartitionLog(folder) as log:
-        rows, error = [], None
+        rows: list[dict[str, Any]] = []
+        error: KcliError | None = None
         for number, file in enumerate(log.files):
             following = log.files[number + 1].base_offset if number + 1 < len(log.files) else log.end_offset
             try:
@@ -122,7 +123,9 @@ def list_partition(folder: PartitionFolder) -> Listed:
             "first_offset": log.start_offset,
             "end_offset": log.end_offset,
             "first_time": next((one["first_time"] for one in rows if one["first_time"] is not None), None),
-            "last_time": max((one["last_time"] for one in rows if one["last_time"] is not None), default=None),
+            "last_time": max(
+                (one["last_time"] for one in rows if one["last_time"] is not None), default=None
+            ),
             "topic_id": id_text(folder.topic_id),
             "path": folder.path,
         }
@@ -149,11 +152,11 @@ def _node(folder: PartitionFolder) -> int | None:
     return node if node >= 0 else None
 
 
-def id_text(topic_id: bytes) -> str | None:
+def id_text(topic_id: bytes | None) -> str | None:
     """As Kafka prints ids; None for none."""
     from base64 import urlsafe_b64encode
 
-    return urlsafe_b64encode(topic_id).decode().rstrip("=") if any(topic_id) else None
+    return urlsafe_b64encode(topic_id).decode().rstrip("=") if topic_id and any(topic_id) else None
 
 
 def by_topic(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -166,7 +169,11 @@ def by_topic(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             "replicas": len(some),
             "segments": sum(row["segments"] for row in some),
             "size_bytes": sum(row["size_bytes"] for row in some),
-            "first_time": min((row["first_time"] for row in some if row["first_time"] is not None), default=None),
-            "last_time": max((row["last_time"] for row in some if row["last_time"] is not None), default=None),
+            "first_time": min(
+                (row["first_time"] for row in some if row["first_time"] is not None), default=None
+            ),
+            "last_time": max(
+                (row["last_time"] for row in some if row["last_time"] is not None), default=None
+            ),
             "topic_id": next((row["topic_id"] for row in some if row["topic_id"]), None),
         }

@@ -37,7 +37,11 @@ def read_image(partitions: Sequence[PartitionFolder]) -> tuple[MetadataImage | N
 
 def _beside(partitions: Sequence[PartitionFolder]) -> list[PartitionFolder]:
     above = {os.path.dirname(os.path.abspath(folder.path)) for folder in partitions}
-    paths = [path for path in (os.path.join(folder, f"{TOPIC}-0") for folder in sorted(above)) if os.path.isdir(path)]
+    paths = [
+        path
+        for path in (os.path.join(folder, f"{TOPIC}-0") for folder in sorted(above))
+        if os.path.isdir(path)
+    ]
     return [folder for folder in find(paths).partitions if not folder.files]
 
 
@@ -49,7 +53,7 @@ def _replayed(folder: PartitionFolder) -> MetadataImage:
         with Segment.open(os.path.join(folder.path, snapshots[-1]), base_offset=0) as snapshot:
             image.replay(placed.batch for placed in snapshot.batches(verify=True))
         start = int(snapshots[-1][:20])
-    if choose_files(folder.path):
+    if choose_files(folder.path).files:
         with PartitionLog(folder) as log:
             image.replay(placed.batch for _, placed in log.batches(start, INT64_MAX, verify=True))
     return image

@@ -3,13 +3,13 @@
 Each function gets facts (``walk.Facts``) and what a file says, and returns findings.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from kcli.core.errors import DamagedFileError
 from kcli.core.logdir.aborted_index import ENTRY, Aborted
 from kcli.core.logdir.leader_epochs import EpochStart
-from kcli.core.logdir.producer_snapshot import ProducerState
 from kcli.core.types import TopicPartition
 from kcli.flows.segments.finding import DAMAGE, NOTE, Finding
 from kcli.flows.segments.walk import Facts, Marker
@@ -23,14 +23,14 @@ class Place(NamedTuple):
 
     path: str
     tp: TopicPartition
-    topic_id: bytes
+    topic_id: bytes | None
     owner: tuple[str, int] | None
 
 
 def between_segments(found: Sequence[Facts], *, contiguous: bool) -> list[Finding]:
     """Whether each segment begins where the one before ends."""
     findings = []
-    for before, after in zip(found, found[1:], strict=False):
+    for before, after in pairwise(found):
         if after.base_offset < before.next_offset:
             last = min(before.next_offset, max(after.next_offset, after.base_offset + 1)) - 1
             why = f"it begins at offset {after.base_offset}, {before.path} ends at {before.next_offset - 1}"
@@ -39,7 +39,9 @@ def between_segments(found: Sequence[Facts], *, contiguous: bool) -> list[Findin
         elif contiguous and after.base_offset > before.next_offset:
             why = f"{before.path} ends before offset {before.next_offset}, the next segment begins at {after.base_offset}"
             meaning = lost(before.next_offset, after.base_offset)
-            findings.append(Finding(DAMAGE, "missing segment", after.path, 0, before.next_offset, why, meaning))
+            findings.append(
+                Finding(DAMAGE, "missing segment", after.path, 0, before.next_offset, why, meaning)
+            )
     for one in found:
         if contiguous and one.batches and one.first_offset > one.base_offset:
             why = f"its first batch begins at offset {one.first_offset}, its name says {one.base_offset}"
@@ -53,7 +55,9 @@ def lost(first: int, stop: int) -> str:
     return f"{counted(stop - first, 'record')} lost, at offsets {first} to {stop - 1}"
 
 
-def beyond_the_end(path: str, end: int, start: int, *, high_watermark: int, recovery_point: int) -> list[Finding]:
+def beyond_the_end(
+    path: str, end: int, start: int, *, high_watermark: int, recovery_point: int
+) -> list[Finding]:
     """Whether the checkpoints name offsets that the log does not have any more. −1: there is no checkpoint."""
     named = max(high_watermark, recovery_point)
     if named <= end:
@@ -69,7 +73,9 @@ def before_the_start(path: str, base: int, *, log_start: int, epochs: Sequence[E
         why = f"by its checkpoint, the log starts at offset {log_start}; its first segment begins at {base}"
         return [Finding(DAMAGE, "missing segment", path, None, log_start, why, lost(log_start, base))]
     if log_start < 0 and epochs and epochs[0].start_offset < base:
-        why = f"leader-epoch-checkpoint begins at offset {epochs[0].start_offset}, the first segment at {base}"
+        why = (
+            f"leader-epoch-checkpoint begins at offset {epochs[0].start_offset}, the first segment at {base}"
+        )
         meaning = "what is before it was deleted by retention, is in tiered storage, or is lost"
         return [Finding(NOTE, "missing segment", path, None, epochs[0].start_offset, why, meaning)]
     return []
@@ -127,7 +133,8 @@ def transaction_index(
     findings = []
     for number, one in enumerate(entries):
         if contiguous and Marker(one.last_offset, one.producer_id) not in markers:
-            why = f"it names the abort marker of producer {one.producer_id} at offset {one.last_offset}; the log has none there"
+            named = f"the abort marker of producer {one.producer_id} at offset {one.last_offset}"
+            why = f"it names {named}; the log has none there"
             meaning = "consumers with read_committed do not see records that are committed"
             findings.append(
                 Finding(DAMAGE, "transaction index", path, number * ENTRY.size, one.last_offset, why, meaning)
@@ -152,11 +159,6 @@ def producer_snapshot(path: str, offset: int, end: int, error: DamagedFileError 
     return []
 
 
-def open_transactions(producers: Iterable[ProducerState]) -> list[ProducerState]:
-    """Those of a snapshot that have an open transaction."""
-    return [one for one in producers if one.first_offset >= 0]
-
-
 def folders(places: Sequence[Place], known: dict[str, bytes]) -> list[Finding]:
     """Whether each partition has one folder, and the topic id of its name. ``known``: the metadata log's, by topic."""
     findings = []
@@ -170,7 +172,7 @@ def folders(places: Sequence[Place], known: dict[str, bytes]) -> list[Finding]:
                 why = f"{other} is a folder of the same partition, of the same broker"
                 meaning = "the broker does not start with two folders of a partition"
                 findings.append(Finding(DAMAGE, "folder", place.path, None, None, why, meaning))
-        if place.topic_id == _NO_ID:
+        if place.topic_id is None or place.topic_id == _NO_ID:
             continue
         topic = place.tp.topic
         expected = known.get(topic)
@@ -179,7 +181,8 @@ def folders(places: Sequence[Place], known: dict[str, bytes]) -> list[Finding]:
         if expected is not None and expected != place.topic_id:
             right = next((name for name, one in known.items() if one == place.topic_id), None)
             whose = f"that is {right}'s" if right else "no topic has it"
-            why = f"partition.metadata says topic id {says}, {topic} has {_id_text(expected)} by the metadata log: {whose}"
+            right_id = f"{topic} has {_id_text(expected)} by the metadata log"
+            why = f"partition.metadata says topic id {says}, {right_id}: {whose}"
             findings.append(Finding(DAMAGE, "partition.metadata", place.path, None, None, why, meaning))
         elif expected is None:
             same_id, same_name = names.setdefault(place.topic_id, place), ids.setdefault(topic, place)

@@ -7,7 +7,8 @@ from typing import Any
 HIDDEN = "(hidden)"
 _SCRAM = ("salt", "stored_key", "server_key")
 _SENSITIVE = re.compile(
-    r"password|secret|jaas|credential|private|ssl\.(?:keystore|truststore)\.(?:key|certificate)", re.IGNORECASE
+    r"password|secret|jaas|credential|private|ssl\.(?:keystore|truststore)\.(?:key|certificate)",
+    re.IGNORECASE,
 )
 """In names of configurations; one that Kafka does not know is taken for a secret if it is named like one."""
 

@@ -11,19 +11,31 @@ from kcli.output.tables import Column
 
 WHOLE, DAMAGED, NOT_READ = "whole", "damaged", "not read"
 EQUAL, DIFFERS = "equal", "differs"
-_NODE = Column("node", "id", values="integer?", meaning="Id of the broker by meta.properties; null where that is not known.")
+_NODE = Column(
+    "node",
+    "id",
+    values="integer?",
+    meaning="Id of the broker by meta.properties; null where that is not known.",
+)
 _FINDING = (
     Column("severity", values=(DAMAGE, NOTE), meaning="damage counts for exit code 5, a note does not."),
     Column("rule", values=tuple(RULES), meaning="Which rule is broken."),
     Column("file", values="string", meaning="The file or folder."),
-    Column("position", values="count?", meaning="The byte at which it is; null where it is about the whole file."),
+    Column(
+        "position", values="count?", meaning="The byte at which it is; null where it is about the whole file."
+    ),
     Column("offset", values="integer?", meaning="The offset that should be, or is, there; null without one."),
     Column("why", values="string", meaning="What was seen."),
     Column("affects", values="string", meaning="What that means."),
     Column("also", values="count", meaning="Further places of this file at which the same rule is broken."),
 )
 HEAD = (
-    Column("findings", values="objects", inner=_FINDING, meaning="Findings about log directories, and folders of partitions."),
+    Column(
+        "findings",
+        values="objects",
+        inner=_FINDING,
+        meaning="Findings about log directories, and folders of partitions.",
+    ),
 )
 VERIFIED = (
     Column("topic"),
@@ -34,7 +46,7 @@ VERIFIED = (
     Column("batches", "number", spare=4, values="count", meaning="Batches that are whole."),
     Column("records", "number", values="count", meaning="Their records."),
     Column("first_offset", "number", spare=1, values="count?", meaning="First offset; null without a batch."),
-    Column("end_offset", "number", spare=2, values="count?", meaning="Offset behind the last record; null without a segment."),
+    Column("end_offset", "number", spare=2, values="count?", meaning="Offset behind the last record, or null."),
     Column("damage", "number", values="count", meaning="Places with damage."),
     Column("notes", "number", spare=5, values="count", meaning="Places with a note."),
     Column("verdict", values=(WHOLE, DAMAGED, NOT_READ), meaning="whole: everything was read, and no rule is broken."),
@@ -44,18 +56,18 @@ VERIFIED = (
 COMPARED = (
     Column("topic"),
     Column("partition", "id"),
-    Column("first_offset", "number", values="count?", meaning="First offset that both have; null where they were not read."),
-    Column("end_offset", "number", values="count?", meaning="End of what both have; null where they were not read."),
+    Column("first_offset", "number", values="count?", meaning="First offset that both have; null if not read."),
+    Column("end_offset", "number", values="count?", meaning="End of what both have; null if not read."),
     Column("compared", "number", values="count", meaning="Batches, of compacted topics records, that were compared."),
     Column("ahead", "number", values="count", meaning="Offsets that only one of them has at its end."),
     Column("verdict", values=(EQUAL, DIFFERS, NOT_READ), meaning="Of what both have."),
     Column("offset", "number", values="count?", meaning="Offset of the first difference; null without one."),
     Column("why", "prose", values="string?", meaning="What differs; null if nothing."),
     Column("path", wide=True, values="string", meaning="The first replica."),
-    Column("position", "number", wide=True, values="count?", meaning="Byte of its segment; null without a difference."),
+    Column("position", "number", wide=True, values="count?", meaning="Byte of its segment, or null."),
     Column("file", wide=True, values="string?", meaning="Its segment; null without a difference."),
     Column("other_path", wide=True, values="string", meaning="The other replica."),
-    Column("other_position", "number", wide=True, values="count?", meaning="Byte of its segment; null without a difference."),
+    Column("other_position", "number", wide=True, values="count?", meaning="Byte of its segment, or null."),
     Column("other_file", wide=True, values="string?", meaning="Its segment; null without a difference."),
 )  # fmt: skip
 

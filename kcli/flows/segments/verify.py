@@ -36,7 +36,8 @@ from kcli.flows.segments.walk import Facts, Marker, Segment, Walk
 from kcli.output.progress import counted
 
 _SMALL = (
-    checkpoints.PARTITION, checkpoints.META, checkpoints.RECOVERY_POINTS, checkpoints.LOG_STARTS, checkpoints.HIGH_WATERMARKS,
+    checkpoints.PARTITION, checkpoints.META, checkpoints.RECOVERY_POINTS, checkpoints.LOG_STARTS,
+    checkpoints.HIGH_WATERMARKS,
 )  # fmt: skip
 AHEAD = 64
 """Segments that may wait for a thread."""
@@ -101,7 +102,7 @@ class Verification:
         policy = policy_of(folder.tp.topic, self.image, cleaned=was_cleaned(folder))
         verdict = Verdict(folder, policy)
         try:
-            files = choose_files(folder.path, folder.files)
+            files = choose_files(folder.path, folder.files).files
         except UnreadableFileError as error:
             verdict.missing.append(Missing(str(folder.tp), folder.path, error))
             return verdict, []
@@ -145,7 +146,8 @@ def read_segment(
     """Reads one segment and its indexes; runs in any thread. The indexes first: a broker writes them last."""
     read = Read(file)
     path = os.path.join(folder.path, file.name)
-    index_path, time_path = path.replace(".log", INDEX_SUFFIX), path.replace(".log", TIME_SUFFIX)
+    index_path = os.path.join(folder.path, file.beside(INDEX_SUFFIX))
+    time_path = os.path.join(folder.path, file.beside(TIME_SUFFIX))
     segment = Segment(
         path,
         file.base_offset,
@@ -170,7 +172,9 @@ def read_segment(
         for name, content in ((index_path, data), (time_path, data_of_times)):
             if content is None and not any(one.where == name for one in read.missing):
                 rule = "offset index" if name == index_path else "time index"
-                read.findings.append(Finding(DAMAGE, rule, name, None, None, "there is no such file", _REBUILT))
+                read.findings.append(
+                    Finding(DAMAGE, rule, name, None, None, "there is no such file", _REBUILT)
+                )
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
@@ -227,15 +231,19 @@ def judge(verdict: Verdict, reads: Sequence[Read]) -> None:
         verdict.findings += rules.between_segments(facts, contiguous=contiguous)
     verdict.findings += _of_transactions(verdict, [read.file for read in reads], contiguous=contiguous)
     if not folder.files and folder.state == CURRENT:
-        stored = _stored_epochs(verdict)
+        known, stored = _stored_epochs(verdict)
         end = max((one.next_offset for one in facts), default=-1)
         base = facts[0].base_offset if facts else -1
         if whole and facts:
             path = os.path.join(folder.path, EPOCHS)
-            if stored is not False:
+            if known:
                 verdict.findings += rules.leader_epochs(path, stored, facts, contiguous=contiguous)
             verdict.findings += rules.beyond_the_end(
-                folder.path, end, base, high_watermark=folder.high_watermark, recovery_point=folder.recovery_point
+                folder.path,
+                end,
+                base,
+                high_watermark=folder.high_watermark,
+                recovery_point=folder.recovery_point,
             )
             verdict.findings += rules.before_the_start(
                 folder.path, base, log_start=folder.log_start, epochs=stored or ()
@@ -243,17 +251,20 @@ def judge(verdict: Verdict, reads: Sequence[Read]) -> None:
         verdict.findings += _of_snapshots(verdict, end)
     holes = sum(one.missing_offsets for one in facts)
     if policy.compacted is None and (holes or rules.between_segments(facts, contiguous=True)):
-        why = f"{counted(holes, 'offset')} have no record; whether the topic is compacted is not known: no metadata log was given"
+        why = (
+            f"{counted(holes, 'offset')} have no record; whether the topic is compacted is not known: "
+            "there is no metadata log in these paths"
+        )
         meaning = "they were compacted away, or are lost"
         verdict.findings.append(Finding(NOTE, "policy", folder.path, None, None, why, meaning))
 
 
-def _stored_epochs(verdict: Verdict) -> tuple[EpochStart, ...] | None | bool:
-    """Those of the checkpoint; None without the file, False where it cannot be read."""
+def _stored_epochs(verdict: Verdict) -> tuple[bool, tuple[EpochStart, ...] | None]:
+    """Whether the checkpoint could be read or is not there, and its epochs; None without the file."""
     path = os.path.join(verdict.folder.path, EPOCHS)
     try:
         data = read_file(path)
-        return None if data is None else parse_leader_epochs(data, path)
+        return True, None if data is None else parse_leader_epochs(data, path)
     except DamagedFileError as error:
         meaning = "a broker does not start with it"
         verdict.findings.append(
@@ -261,7 +272,7 @@ def _stored_epochs(verdict: Verdict) -> tuple[EpochStart, ...] | None | bool:
         )
     except UnreadableFileError as error:
         verdict.missing.append(Missing(str(verdict.folder.tp), path, error))
-    return False
+    return False, None
 
 
 def _of_snapshots(verdict: Verdict, end: int) -> list[Finding]:
@@ -297,7 +308,7 @@ def _of_transactions(verdict: Verdict, files: Sequence[SegmentFile], *, contiguo
         facts = by_path.get(os.path.join(folder.path, file.name))
         if facts is None:
             continue
-        path = facts.path.replace(".log", TRANSACTION_SUFFIX)
+        path = os.path.join(folder.path, file.beside(TRANSACTION_SUFFIX))
         try:
             data = read_file(path)
         except UnreadableFileError as error:
@@ -305,14 +316,16 @@ def _of_transactions(verdict: Verdict, files: Sequence[SegmentFile], *, contiguo
             continue
         if data is None and folder.files:
             continue
-        entries, error = read_aborted_index(data or b"", path)
-        if error is not None:
+        entries, problem = read_aborted_index(data or b"", path)
+        if problem is not None:
             meaning = "a broker that starts here builds it anew"
-            findings.append(Finding(DAMAGE, "transaction index", path, error.position, None, error.why, meaning))
+            findings.append(
+                Finding(DAMAGE, "transaction index", path, problem.position, None, problem.why, meaning)
+            )
         markers = set(facts.aborts)
         named = {Marker(one.last_offset, one.producer_id) for one in entries}
         had_records: list[Marker] = []
-        if markers - named and error is None:
+        if markers - named and problem is None:
             had_records = _with_records(verdict, number, markers)
         findings += rules.transaction_index(path, entries, markers, had_records, contiguous=contiguous)
     return findings

@@ -141,7 +141,14 @@ class Walk:
         segment, state = self.segment, self._state
         self._state = LogState(
             *check_log(
-                piece, at, state, self._entries, self._times, segment.base_offset, segment.contiguous, self._limit
+                piece,
+                at,
+                state,
+                self._entries,
+                self._times,
+                segment.base_offset,
+                segment.contiguous,
+                self._limit,
             )
         )
 
@@ -195,7 +202,7 @@ class Walk:
         if self._misplaced:
             base, last = self._state.then, self._state.then + batch.last_offset_delta
         state = self._state
-        self._judge_entries(at, base, last)
+        self._judge_entries(at, base)
         state = self._state
         highest = max(state.max_timestamp, batch.max_timestamp) if batch.count else state.max_timestamp
         self._judge_times(base, last, batch.max_timestamp, highest)
@@ -244,7 +251,9 @@ class Walk:
         if epoch != state.epoch:
             if state.epoch == self._next(batch)[1]:
                 why = f"its leader epoch is {epoch}, the batches around it have {state.epoch}"
-                self._damage("leader epochs", base, why, "followers and consumers that compare epochs may refuse it")
+                self._damage(
+                    "leader epochs", base, why, "followers and consumers that compare epochs may refuse it"
+                )
                 return
             if epoch < state.epoch and epoch >= 0:
                 self._damage(
@@ -280,7 +289,7 @@ class Walk:
         except CorruptRecordsError as error:
             self._damage("header", batch.base_offset, str(error), "the end of a transaction cannot be read")
 
-    def _judge_entries(self, at: int, base: int, last: int) -> None:
+    def _judge_entries(self, at: int, base: int) -> None:
         """The entries of the offset index up to this batch."""
         path = self.segment.index_path
         count = len(self._entries) // _ENTRY.size
@@ -291,7 +300,9 @@ class Walk:
             if position > at:
                 break
             if position < at:
-                self._stale(path, entry * _ENTRY.size, offset, f"it names byte {position}, at which no batch begins")
+                self._stale(
+                    path, entry * _ENTRY.size, offset, f"it names byte {position}, at which no batch begins"
+                )
             elif offset < base:
                 why = f"it names byte {position} for offset {offset}, the batch there begins at {base}"
                 self._stale(path, entry * _ENTRY.size, offset, why)
@@ -333,7 +344,9 @@ class Walk:
                 why = f"it names offset {offset}, which no batch has"
                 self._stale_time(entry, offset, why)
             elif timestamp != highest or own != highest:
-                why = f"it has timestamp {timestamp} for offset {offset}; the highest up to there is {highest}"
+                why = (
+                    f"it has timestamp {timestamp} for offset {offset}; the highest up to there is {highest}"
+                )
                 self._stale_time(entry, offset, why)
             entry += 1
         self._state = self._state._replace(time_entry=entry)
@@ -422,7 +435,7 @@ class Walk:
         while at < self._size:
             piece = os.pread(self._descriptor, PIECE + HEADER_SIZE, at)
             found = piece.find(needle, _MAGIC_AT)
-            while 0 <= found and found - _MAGIC_AT < PIECE:
+            while found >= 0 and found - _MAGIC_AT < PIECE:
                 begin = found - _MAGIC_AT
                 if len(piece) - begin >= HEADER_SIZE:
                     base, length = _FRAME.unpack_from(piece, begin)
@@ -494,10 +507,20 @@ class Walk:
                 self._stale(path, (count - 1) * _ENTRY.size, base + relative, why)
         for entry in range(state.time_entry, len(self._times) // _TIME_ENTRY.size):
             offset = base + _TIME_ENTRY.unpack_from(self._times, entry * _TIME_ENTRY.size)[1]
-            self._stale_time(entry, offset, f"it names offset {offset}, the last one of the log is {facts.next_offset - 1}")
+            self._stale_time(
+                entry, offset, f"it names offset {offset}, the last one of the log is {facts.next_offset - 1}"
+            )
         for gap in facts.gaps:
             why = f"the offsets {gap.first} to {gap.stop - 1} are missing"
-            self._note(DAMAGE, "gap", facts.path, gap.position, gap.first, why, f"{counted(gap.stop - gap.first, 'record')} lost")
+            self._note(
+                DAMAGE,
+                "gap",
+                facts.path,
+                gap.position,
+                gap.first,
+                why,
+                f"{counted(gap.stop - gap.first, 'record')} lost",
+            )
 
     # --- notes ---
 
@@ -505,7 +528,9 @@ class Walk:
         self._note(DAMAGE, rule, self.facts.path, self._state.at, offset, why, affects)
 
     def _tail(self, at: int, why: str) -> None:
-        meaning = "a broker cuts it off when it starts: nothing that was acknowledged by all replicas is in it"
+        meaning = (
+            "a broker cuts it off when it starts: nothing that was acknowledged by all replicas is in it"
+        )
         self._note(NOTE, "torn tail", self.facts.path, at, self._start(), why, meaning)
         self._state = self._state._replace(at=self._size)
 
@@ -517,7 +542,14 @@ class Walk:
         self._note(DAMAGE, "time index", path, entry * _TIME_ENTRY.size, offset, why, _REBUILT)
 
     def _note(
-        self, severity: str, rule: str, path: str, position: int | None, offset: int | None, why: str, affects: str
+        self,
+        severity: str,
+        rule: str,
+        path: str,
+        position: int | None,
+        offset: int | None,
+        why: str,
+        affects: str,
     ) -> None:
         key = (severity, rule, path)
         findings = self.facts.findings

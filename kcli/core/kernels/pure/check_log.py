@@ -65,13 +65,13 @@ def check_log(
         if contiguous and ((then >= 0 and first != then) or count != delta + 1):
             break
         here, now, highest_now = entry, indexed_at, max_timestamp
-        offset, position = _ENTRY.unpack_from(entries, entry * _ENTRY.size) if entry < indexed else (0, at + 1)
+        offset, position = (
+            _ENTRY.unpack_from(entries, entry * _ENTRY.size) if entry < indexed else (0, at + 1)
+        )
         if position > at:
             if at - indexed_at > interval:
                 break
-        elif position < at or base + offset < first:
-            break
-        elif entry and base + _ENTRY.unpack_from(entries, (entry - 1) * _ENTRY.size)[0] >= first:
+        elif position < at or base + offset < first or (entry and base + _ENTRY.unpack_from(entries, (entry - 1) * _ENTRY.size)[0] >= first):
             break
         else:
             here, now = entry + 1, at
@@ -97,6 +97,4 @@ def check_log(
         )
         batches += 1
         records += count
-    return LogState(
-        at, then, epoch, batches, records, missing, entry, indexed_at, time_entry, max_timestamp
-    )
+    return LogState(at, then, epoch, batches, records, missing, entry, indexed_at, time_entry, max_timestamp)

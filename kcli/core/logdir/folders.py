@@ -320,6 +320,28 @@ def read_file(path: str, most: int = 128 << 20) -> bytes | None:
     return b"".join(pieces)
 
 
+_PIECE = 1 << 16
+
+
+def read_entries(path: str) -> bytes:
+    """The content of an index as far as there are entries: up to the zeros with which the one of the segment that is written
+    to is filled. Empty where there is none that can be read.
+    """
+    try:
+        descriptor = open_file(path)
+    except OSError:
+        return b""
+    pieces = []
+    try:
+        while (piece := os.read(descriptor, _PIECE)) and piece.count(0) < len(piece):
+            pieces.append(piece)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
+    return b"".join(pieces)
+
+
 def is_live(path: str) -> bool | None:
     """Does a process of this machine hold the lock of a log directory? It is asked for, and never taken.
 

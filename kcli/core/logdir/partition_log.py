@@ -20,7 +20,7 @@ from kcli.core.kernels.shapes import Scanned
 from kcli.core.kernels.varint import INT64_MAX
 from kcli.core.logdir import aborted_index, leader_epochs, offset_index, producer_snapshot, time_index
 from kcli.core.logdir.aborted_index import Aborted
-from kcli.core.logdir.folders import PartitionFolder, read_file
+from kcli.core.logdir.folders import PartitionFolder, read_entries, read_file
 from kcli.core.logdir.leader_epochs import EpochStart
 from kcli.core.logdir.offset_index import OffsetIndex
 from kcli.core.logdir.segment_files import SegmentFile, choose_files
@@ -175,9 +175,7 @@ class PartitionLog:
         found = self._indexes.get(file.name)
         if found is None:
             path = self._beside(file, offset_index.SUFFIX)
-            found = OffsetIndex(self._content(path), file.base_offset, path)
-            if file.base_offset != self.files[-1].base_offset:
-                self._indexes[file.name] = found
+            found = self._indexes[file.name] = OffsetIndex(read_entries(path), file.base_offset, path)
         return found
 
     def time_index(self, number: int) -> TimeIndex:
@@ -186,9 +184,7 @@ class PartitionLog:
         found = self._times.get(file.name)
         if found is None:
             path = self._beside(file, time_index.SUFFIX)
-            found = TimeIndex(self._content(path), file.base_offset, path)
-            if file.base_offset != self.files[-1].base_offset:
-                self._times[file.name] = found
+            found = self._times[file.name] = TimeIndex(read_entries(path), file.base_offset, path)
         return found
 
     def _beside(self, file: SegmentFile, suffix: str) -> str:

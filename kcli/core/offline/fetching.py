@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kcli.core.error_codes import NONE, OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_ID
 from kcli.core.logdir.offset_index import IndexEntry, OffsetIndex
-from kcli.core.logdir.partition_log import PartitionLog
+from kcli.core.logdir.partition_log import PartitionLog, Place
 from kcli.core.offline.directories import Directories
 from kcli.core.offline.file_slices import FileSlice, OpenFile
 from kcli.core.offline.reading import read
@@ -73,7 +73,12 @@ def _row(
     most = min(room, asked.partition_max_bytes)
     committed = bool(request.isolation_level)
     tp = TopicPartition(name, asked.partition)
-    code, found = read(directories, tp, lambda log: _read(log, asked.fetch_offset, most, committed=committed))
+    ends = directories.once(_ends)
+
+    def find(log: PartitionLog) -> _Read | None:
+        return _read(log, asked.fetch_offset, most, ends, committed=committed)
+
+    code, found = read(directories, tp, find)
     if code:
         return _error(asked, code)
     if found is None:
@@ -96,12 +101,24 @@ def _error(asked: FetchPartition, code: int) -> PartitionData:
     )
 
 
-def _read(log: PartitionLog, offset: int, most: int, *, committed: bool) -> _Read | None:
+_Ends = dict[tuple[TopicPartition, int], tuple[PartitionLog, Place]]
+"""Where the batch with an offset begins, since the slice before it ended there: it need not be looked for."""
+
+
+def _ends(_directories: Directories) -> _Ends:
+    return {}
+
+
+def _read(log: PartitionLog, offset: int, most: int, ends: _Ends, *, committed: bool) -> _Read | None:
     """None for an offset that is not in the log."""
     if not log.start_offset <= offset <= log.end_offset:
         return None
     limit = log.last_stable_offset if committed else log.end_offset
-    place = log.locate(offset) if offset < limit else None
+    known = ends.pop((log.tp, offset), None)
+    if known is not None and known[0] is log and offset < limit:
+        place: Place | None = known[1]
+    else:
+        place = log.locate(offset) if offset < limit else None
     if place is None:
         return _Read(log, None, [] if committed else None)
     segment = log.segment(place.segment)
@@ -112,6 +129,8 @@ def _read(log: PartitionLog, offset: int, most: int, *, committed: bool) -> _Rea
         if boundary is not None:
             end = boundary.position
             stop = min(stop, boundary.offset + 1)
+            following = int.from_bytes(os.pread(segment.fileno(), 8, end), "big")
+            ends[log.tp, following] = log, Place(place.segment, end)
         else:
             end = max(end, place.position + _size_at(segment.fileno(), place.position))  # one at least (KIP-74)
     size = min(end, segment.size) - place.position

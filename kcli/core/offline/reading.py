@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from kcli.core.error_codes import CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR, NONE, UNKNOWN_TOPIC_OR_PARTITION
-from kcli.core.errors import CorruptRecordsError, KcliError
+from kcli.core.errors import CorruptRecordsError, FileGoneError, KcliError
 from kcli.core.logdir.partition_log import PartitionLog
 from kcli.core.offline.directories import Directories
 from kcli.core.types import TopicPartition
@@ -22,7 +22,11 @@ def read(directories: Directories, tp: TopicPartition, find: Callable[[Partition
         log = directories.log(tp)
         if log is None:
             return UNKNOWN_TOPIC_OR_PARTITION, None
-        return NONE, find(log)
+        try:
+            return NONE, find(log)
+        except FileGoneError:
+            log.refresh()  # a broker that runs has deleted or replaced the segment
+            return NONE, find(log)
     except KcliError as error:
         damaged = isinstance(error, CorruptRecordsError)
         directories.failures[tp] = error.in_partition(tp) if isinstance(error, CorruptRecordsError) else error

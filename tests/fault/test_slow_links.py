@@ -107,6 +107,7 @@ LINES = {
     "tokens list --allow-plaintext-secrets": 0,
     "tokens renew token-of-a --for 1h --yes --allow-plaintext-secrets": 0,
     "topics alter t --set retention.ms=5 --partitions 4 --yes": 0,
+    "segments restore {dir}/gone-0 --to {broker} --yes": 0,
     "topics copy t copied": 0,
     "topics create made --partitions 3": 0,
     "topics delete t --yes": 0,

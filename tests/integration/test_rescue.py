@@ -54,7 +54,7 @@ def killed(kafka: Kafka, seed: int, journal: Path) -> list[Path]:
     """The log directories of a cluster that was killed under load."""
     from confluent_kafka.admin import AdminClient, NewTopic
 
-    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
     new = [NewTopic(name, PARTITIONS, 3) for name in (TOPIC, f"{TOPIC}-copies")]
     for made in admin.create_topics(new).values():
         made.result(120)

@@ -90,7 +90,8 @@ def restore_topics(inv: Invocation, paths: Sequence[str], target: str, settings:
     shown = _Shown(inv, Names(ClusterName(here.servers, ""), there.name, "", there.option))
     inv.rephrase = rephrased
     inventory = _inventory(inv, here, settings)
-    here.narrowed(inventory.paths)
+    if inventory.chosen:  # else the selection is refused, by what is there
+        here.narrowed(inventory.paths)
     with Restore(settings, here, there, shown, inventory, hooks=inv.hooks, timeout=inv.timeout) as restore:
         if not restore.prepare():
             return shown.end()
@@ -99,7 +100,7 @@ def restore_topics(inv: Invocation, paths: Sequence[str], target: str, settings:
         points = restore.points()
         gaps = restore.gaps(points)
         for error in restore.losses(gaps):
-            inv.failed(error, partly=True)
+            inv.failed(error)
     further = {
         tp: {**recovery_row(point), "gaps": [[gap.first, gap.last] for gap in gaps.get(tp, ())]}
         for tp, point in points.items()

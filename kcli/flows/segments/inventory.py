@@ -138,12 +138,14 @@ class OpenEnd(NamedTuple):
 
 class Inventory(NamedTuple):
     """``chosen`` has the partitions that have a folder, of the topics that are selected. ``paths``: the folders that are
-    read, with those of the brokers' own topics. ``open``: transactions without an end, see ``OpenEnd``.
+    read, with those of the brokers' own topics. ``open``: transactions without an end, see ``OpenEnd``. ``has_image``: whether the
+    metadata log is there, which has partitions and configurations of topics.
     """
 
     chosen: Mapping[TopicPartition, Chosen]
     paths: Sequence[str]
     open: Sequence[OpenEnd] = ()
+    has_image: bool = True
 
 
 def take_inventory(
@@ -164,7 +166,7 @@ def take_inventory(
                 tp = TopicPartition(topic.name, number)
                 chosen[tp] = choose([examine(one, progress) for one in folders], _in_sync(image, tp))
                 paths.append(chosen[tp].taken.folder.path)
-    return Inventory(chosen, paths, list(_open_ends(directories, chosen)))
+    return Inventory(chosen, paths, list(_open_ends(directories, chosen)), image is not None)
 
 
 def _in_sync(image: MetadataImage | None, tp: TopicPartition) -> Collection[int]:
@@ -185,6 +187,10 @@ def _open_ends(directories: Directories, chosen: Mapping[TopicPartition, Chosen]
 
 def remarks(found: Inventory) -> Iterator[str]:
     """What the plan says of all partitions together."""
+    if not found.has_image:
+        yield (
+            "  no metadata log is in these paths: topics have the partitions that are there, and the target's configuration"
+        )
     whole = [one for one in found.chosen.values() if one.taken.is_whole]
     yield f"  {len(whole):,} of {counted(len(found.chosen), 'partition')} whole, all checksums compared"
     above = [

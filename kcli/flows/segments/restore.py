@@ -79,7 +79,7 @@ class Restore(Mirror):
         findings.warnings.extend(Finding(routes[tp.topic], text) for tp, text in said if tp.topic in routes)
         if self._observer.dry_run:
             for error in self._foreseen():
-                self._observer.failed(error, partly=True)
+                self._observer.failed(error)
         return plan
 
     def _foreseen(self) -> Iterator[KcliError]:

@@ -1,39 +1,18 @@
 """Transactions that are open where a log ends: they hold back what follows, or are taken as ended by their coordinator."""
 
-import struct
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from kcli.core.kernels.active import crc32c
 from kcli.core.logdir.aborted_index import Aborted
 from kcli.core.logdir.folders import find
 from kcli.core.logdir.partition_log import PartitionLog
 from kcli.core.offline.coordinator_log import CoordinatorLog
 from kcli.core.offline.transaction_state import StoredTransactions
 from kcli.core.protocol.stored.transaction_records import PartitionsSchema, TransactionLogValue
-from kcli.core.records.batch import RecordBatch
-from kcli.core.records.builder import BatchBuilder
 from kcli.core.types import TopicPartition
-
-PLAIN = -1
-
-
-def batch(
-    offset: int, producer: int = PLAIN, key: bytes = b"k", value: bytes = b"v", flags: int = 0
-) -> RecordBatch:
-    builder = BatchBuilder(room=10_000)
-    builder.append(key, value, (), 1)
-    raw = bytearray(b"".join(builder.wire(producer, 0, 0, transactional=producer >= 0)))
-    raw[:8] = struct.pack(">q", offset)
-    raw[22] |= flags
-    raw[17:21] = crc32c(raw[21:]).to_bytes(4, "big")
-    return RecordBatch(memoryview(bytes(raw)))
-
-
-def marker(offset: int, producer: int, *, commit: bool) -> RecordBatch:
-    return batch(offset, producer, struct.pack(">hh", 0, int(commit)), struct.pack(">hi", 0, 0), 0x20)
+from tests.stored_log import batch, marker, write_segment
 
 
 @pytest.fixture
@@ -43,10 +22,8 @@ def log(tmp_path: Path) -> PartitionLog:
         batch(0, 7), marker(1, 7, commit=True), batch(2, 8), marker(3, 8, commit=False), batch(4, 7), batch(5), batch(6, 9),
         batch(7),
     ]  # fmt: skip
-    folder = tmp_path / "t-0"
-    folder.mkdir()
-    (folder / "00000000000000000000.log").write_bytes(b"".join(bytes(one.raw) for one in batches))
-    return PartitionLog(find([str(folder)]).partitions[0])
+    write_segment(tmp_path / "t-0", batches)
+    return PartitionLog(find([str(tmp_path / "t-0")]).partitions[0])
 
 
 def test_what_is_open_holds_back_what_follows(log: PartitionLog) -> None:

@@ -329,8 +329,7 @@ class PartitionLog:
             at += batch.size
 
     def _record_since(self, batch: BatchView, timestamp: int) -> TimedOffset | None:
-        if batch.is_control or batch.next_offset <= self.start_offset:
-            return None
+        """As a broker finds it, also the record of a control batch."""
         columns = batch.columns()
         appended = batch.timestamp_type == 1
         for delta, time in zip(columns.offset_deltas, columns.timestamp_deltas, strict=True):
@@ -344,7 +343,9 @@ class PartitionLog:
     def epochs(self) -> tuple[EpochStart, ...]:
         """The leader epochs: of the checkpoint, if it agrees with the log, else of the batches."""
         stored = self.stored_epochs()
-        if stored and stored[-1].epoch == self.last_epoch and all(map(self._is_epoch, stored)):
+        written = [entry for entry in stored if entry.start_offset < self.end_offset]
+        last = written[-1].epoch if written else -1
+        if stored and self.last_epoch in (last, -1) and all(map(self._is_epoch, stored)):
             return stored
         found: list[EpochStart] = []
         for _, some in self.scan(self.start_offset, self.end_offset):
@@ -361,12 +362,12 @@ class PartitionLog:
             return ()
 
     def _is_epoch(self, entry: EpochStart) -> bool:
-        """Does an epoch begin there? What compaction has taken away may leave a later one."""
+        """Does an epoch begin there? Compaction may have left a later one; old formats do not say."""
         if not self.start_offset < entry.start_offset < self.end_offset:
             return entry.start_offset <= self.end_offset
         place = self.locate(entry.start_offset)
         batch = None if place is None else self.segment(place.segment).batch_at(place.position, verify=False)
-        return batch is not None and batch.leader_epoch >= entry.epoch
+        return batch is not None and (batch.leader_epoch >= entry.epoch or batch.leader_epoch < 0)
 
     # --- transactions ---
 

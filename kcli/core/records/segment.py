@@ -156,13 +156,15 @@ class Segment:
         self._fill(start, stop)
         return self._data[start:stop]
 
-    def batches(self, start: int = 0, stop: int | None = None, *, verify: bool = False) -> Iterator[Placed]:
+    def batches(
+        self, start: int = 0, stop: int | None = None, *, verify: bool = False, after: int = -1
+    ) -> Iterator[Placed]:
         """The batches that begin from the position ``start`` on, where one must begin, and before ``stop``.
 
-        A DamagedFileError says what is no batch though one follows it; the tail ends the iteration. With ``verify``,
-        checksums are compared.
+        A DamagedFileError says what is no batch though one follows it, or begins below the offset ``after`` or the end of
+        the one before it; the tail ends the iteration. With ``verify``, checksums are compared.
         """
-        at, then = start, -1
+        at, then = start, after
         stop = self.size if stop is None else min(stop, self.size)
         passed = filled = start
         while at < stop:
@@ -192,8 +194,8 @@ class Segment:
         """What the headers of these batches say, in stretches of some megabytes and of one leader epoch; see ``Scanned``.
 
         Without an object per batch: for whole files. It ends before the first batch that begins below the offset
-        ``after``, has its last offset at ``until`` or later, or a timestamp of ``since`` or later. A DamagedFileError as for
-        ``batches``.
+        ``after``, has its last offset at ``until`` or later, or a timestamp of ``since`` or later. A DamagedFileError as
+        for ``batches``.
         """
         at, then = start, after
         stop = self.size if stop is None else min(stop, self.size)
@@ -222,23 +224,21 @@ class Segment:
         self, start: int = 0, stop: int | None = None, *, verify: bool = False, enough: int = RUN_BYTES
     ) -> Iterator[Placed]:
         """Like ``batches``; adjacent plain batches of about ``enough`` bytes are one view (``records/run.py``)."""
-        at = start
+        at, then = start, -1
         stop = self.size if stop is None else min(stop, self.size)
         passed = filled = start
         while at < stop:
             if filled - at < enough:
                 passed, filled = at, self._move_on(passed, at, 2 * enough)
-            most = min(enough, stop - at)
-            view: BatchView | None = plain_run(
-                self._data[:filled], at, transactional=True, verify=verify, enough=most
-            )
-            if view is None:
-                placed = next(self.batches(at, at + 1, verify=verify), None)
+            data, most = self._data[:filled], min(enough, stop - at)
+            view: BatchView | None = plain_run(data, at, transactional=True, verify=verify, enough=most)
+            if view is None or view.base_offset < then:
+                placed = next(self.batches(at, at + 1, verify=verify, after=then), None)
                 if placed is None:
                     return
                 view = placed.batch
             yield Placed(at, view)
-            at += view.size
+            at, then = at + view.size, view.next_offset
 
     def batch_at(self, position: int, *, verify: bool = True) -> BatchView | None:
         """The batch that begins at ``position``; None if none does. Whatever is there, this never raises for it."""
@@ -250,7 +250,7 @@ class Segment:
     def tail(self, position: int, offset: int = -1) -> Tail | None:
         """What is at ``position``, where the last batch ends: None at the end of the file. ``offset`` comes next.
 
-        DamagedFileError if a whole batch follows further on: that is damage in the middle.
+        DamagedFileError if a whole batch follows further on, or is there with an offset that was before: that is no tail.
         """
         if position >= self.size:
             return None
@@ -258,18 +258,13 @@ class Segment:
         head = self.view(position, position + HEADER_SIZE)
         if self._zeros_from(position):
             return Tail(position, size, offset, "zeros", f"{size} bytes are zero")
-        if self.batch_at(position) is not None:
-            why = self._what_is_wrong(position, offset)
-            raise DamagedFileError(self.path, position, why=why, offset=offset)
         follows = self.resync(position + 1, offset)
-        if follows is not None:
-            why = (
-                self._what_is_wrong(position, offset)
-                + f"; the next whole batch begins at byte {follows.position}"
-            )
-            raise DamagedFileError(
-                self.path, position, why=why, offset=offset, next_offset=follows.batch.base_offset
-            )
+        if follows is not None or self.batch_at(position) is not None:
+            why = self._what_is_wrong(position, offset)
+            if follows is not None:
+                why += f"; the next whole batch begins at byte {follows.position}"
+            then = -1 if follows is None else follows.batch.base_offset
+            raise DamagedFileError(self.path, position, why=why, offset=offset, next_offset=then)
         if len(head) < LENGTH_END:
             return Tail(position, size, offset, "cut", f"{size} bytes of a batch's header")
         base, length = _FRAME.unpack_from(head)
@@ -398,8 +393,10 @@ class Segment:
 def _beginning(offset: int, *, old: bool) -> re.Pattern[bytes]:
     """What the header of a batch looks like at this offset or at one that a segment may have after it."""
     parts = {re.escape((number >> 32).to_bytes(4)) for number in (offset, min(offset + (1 << 31), INT64_MAX))}
-    magics = rb"[\0-\2]" if old else rb"\x02"
-    return re.compile(b"(?s)(?:" + b"|".join(parts) + rb").{4}(?!\0\0\0[\0-\x0d])[\0-\x7f].{7}" + magics)
+    length = rb"(?!\x00\x00\x00[\x00-\x0d])[\x00-\x7f].{7}"
+    return re.compile(
+        b"(?s)(?:" + b"|".join(sorted(parts)) + rb").{4}" + length + (rb"[\x00-\x02]" if old else rb"\x02")
+    )
 
 
 def base_offset_of(name: str) -> int:

@@ -5,8 +5,11 @@ from kcli.core.options import ClientOptions
 
 
 def refuse_plaintext(options: ClientOptions, what: str, why: str) -> None:
-    """ConfigError unless connections with ``options`` are encrypted, or need not be. ``what`` says ``{protocol}``."""
-    if options.security_protocol.endswith("SSL") or options.allow_plaintext_secrets:
+    """ConfigError unless connections with ``options`` are encrypted, or need not be, as those within this process.
+
+    ``what`` says ``{protocol}``.
+    """
+    if options.security_protocol.endswith("SSL") or options.allow_plaintext_secrets or options.log_dirs:
         return
     raise ConfigError(
         what.format(protocol=options.security_protocol),

@@ -52,6 +52,7 @@ ANSWERS: dict[int, Answered] = {
     46: Answered(0, 0, "list_partition_reassignments", "metadata.list_partition_reassignments"),
     48: Answered(0, 1, "describe_client_quotas", "access.describe_client_quotas"),
     50: Answered(0, 0, "describe_user_scram_credentials", "access.describe_user_scram_credentials"),
+    55: Answered(0, 2, "describe_quorum", "quorum.describe_quorum"),
     60: Answered(0, 2, "describe_cluster", "metadata.describe_cluster"),
     61: Answered(0, 0, "describe_producers", "transactions.describe_producers"),
     65: Answered(0, 0, "describe_transactions", "transactions.describe_transactions"),
@@ -59,7 +60,8 @@ ANSWERS: dict[int, Answered] = {
     69: Answered(0, 1, "consumer_group_describe", "groups.consumer_group_describe"),
     74: Answered(0, 1, "list_config_resources", "configs.list_config_resources"),
     75: Answered(0, 0, "describe_topic_partitions", "metadata.describe_topic_partitions"),
-    77: Answered(1, 1, "share_group_describe", "groups.share_group_describe"),
+    77: Answered(1, 1, "share_group_describe", "share_groups.share_group_describe"),
     89: Answered(0, 1, "streams_group_describe", "groups.streams_group_describe"),
+    90: Answered(0, 1, "describe_share_group_offsets", "share_groups.describe_share_group_offsets"),
 }
 """By the key of the API."""

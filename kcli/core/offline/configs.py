@@ -4,11 +4,12 @@ Defaults of Kafka and values of ``server.properties`` are in no log directory: t
 """
 
 import re
+from typing import NamedTuple
 
 from kcli.core.error_codes import NONE, UNKNOWN_TOPIC_OR_PARTITION
 from kcli.core.offline.directories import Directories
 from kcli.core.offline.image import MetadataImage
-from kcli.core.offline.states import NotHereError, metadata_image
+from kcli.core.offline.states import NotHereError, asked_node, metadata_image
 from kcli.core.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -32,6 +33,34 @@ _SECRET = re.compile(
 )
 """In names of configurations of brokers: their values are passwords to Kafka, or may be."""
 
+_MINUTE, _HOUR = 60_000, 3_600_000
+_SAME = ("compression.gzip.level", "compression.lz4.level", "compression.type", "compression.zstd.level",
+         "min.insync.replicas", "unclean.leader.election.enable")  # fmt: skip
+_LOG = ("cleanup.policy", "index.interval.bytes", "local.retention.bytes", "local.retention.ms",
+        "message.downconversion.enable", "message.format.version", "message.timestamp.after.max.ms",
+        "message.timestamp.before.max.ms", "message.timestamp.difference.max.ms", "message.timestamp.type",
+        "preallocate", "retention.bytes", "segment.bytes")  # fmt: skip
+_CLEANER = ("delete.retention.ms", "max.compaction.lag.ms", "min.compaction.lag.ms")
+_BROKER_KEYS: dict[str, tuple[tuple[int, str], ...]] = {
+    **{key: ((1, key),) for key in _SAME},
+    **{key: ((1, f"log.{key}"),) for key in _LOG},
+    **{key: ((1, f"log.cleaner.{key}"),) for key in _CLEANER},
+    "file.delete.delay.ms": ((1, "log.segment.delete.delay.ms"),),
+    "flush.messages": ((1, "log.flush.interval.messages"),),
+    "flush.ms": ((1, "log.flush.interval.ms"), (1, "log.flush.scheduler.interval.ms")),
+    "max.message.bytes": ((1, "message.max.bytes"),),
+    "min.cleanable.dirty.ratio": ((1, "log.cleaner.min.cleanable.ratio"),),
+    "retention.ms": (
+        (1, "log.retention.ms"),
+        (_MINUTE, "log.retention.minutes"),
+        (_HOUR, "log.retention.hours"),
+    ),
+    "segment.index.bytes": ((1, "log.index.size.max.bytes"),),
+    "segment.jitter.ms": ((1, "log.roll.jitter.ms"), (_HOUR, "log.roll.jitter.hours")),
+    "segment.ms": ((1, "log.roll.ms"), (_HOUR, "log.roll.hours")),
+}
+"""For a key of topics those of brokers, and how many of its units one of theirs has (Kafka's ServerTopicConfigSynonyms)."""
+
 
 def describe_configs(
     directories: Directories, request: DescribeConfigsRequest, _version: int
@@ -50,7 +79,10 @@ def describe_configs(
     )
     return DescribeConfigsResponse(
         throttle_time_ms=0,
-        results=[_described(known, asked, request.include_synonyms) for asked in request.resources],
+        results=[
+            _described(known, asked, request.include_synonyms, asked_node(directories))
+            for asked in request.resources
+        ],
     )
 
 
@@ -91,25 +123,48 @@ def _result(
     )
 
 
-def _described(known: MetadataImage, asked: DescribeConfigsResource, synonyms: bool) -> DescribeConfigsResult:
+class _Layer(NamedTuple):
+    """The values of one source."""
+
+    source: int
+    values: dict[str, str]
+
+
+def _described(
+    known: MetadataImage, asked: DescribeConfigsResource, synonyms: bool, node: int
+) -> DescribeConfigsResult:
     kind, name = asked.resource_type, asked.resource_name
     if kind == _TOPIC and name not in known.topics:
         return _result(asked, UNKNOWN_TOPIC_OR_PARTITION)
     source = _OWN_SOURCE.get(kind, 0) if name or kind != _BROKER else _DEFAULT_SOURCE
-    layers = [(source, known.configs.get((kind, name), {}))]
+    layers = [_Layer(source, known.configs.get((kind, name), {}))]
     if kind == _BROKER and name:
-        layers.append((_DEFAULT_SOURCE, known.configs.get((kind, ""), {})))
-    keys = sorted({key for _, values in layers for key in values})
+        layers.append(_Layer(_DEFAULT_SOURCE, known.configs.get((kind, ""), {})))
+    elif kind == _TOPIC:
+        layers += [
+            _Layer(_OWN_SOURCE[_BROKER], _of_topics(known.configs.get((_BROKER, str(node)), {}))),
+            _Layer(_DEFAULT_SOURCE, _of_topics(known.configs.get((_BROKER, ""), {}))),
+        ]
+    keys = sorted({key for layer in layers for key in layer.values})
     if asked.configuration_keys is not None:
         keys = [key for key in keys if key in asked.configuration_keys]
     return _result(asked, NONE, None, [_row(kind, key, layers, synonyms) for key in keys])
 
 
-def _row(
-    kind: int, key: str, layers: list[tuple[int, dict[str, str]]], synonyms: bool
-) -> DescribeConfigsResourceResult:
+def _of_topics(values: dict[str, str]) -> dict[str, str]:
+    """What the values of a broker are for its topics. Of several keys for one, that with the smallest unit counts."""
+    found = {}
+    for topic_key, broker_keys in _BROKER_KEYS.items():
+        for factor, broker_key in broker_keys:
+            if broker_key in values and topic_key not in found:
+                value = values[broker_key]
+                found[topic_key] = str(int(value) * factor) if factor > 1 else value
+    return found
+
+
+def _row(kind: int, key: str, layers: list[_Layer], synonyms: bool) -> DescribeConfigsResourceResult:
     secret = kind == _BROKER and _SECRET.search(key) is not None
-    found = [(source, None if secret else values[key]) for source, values in layers if key in values]
+    found = [(one.source, None if secret else one.values[key]) for one in layers if key in one.values]
     source, value = found[0]
     return DescribeConfigsResourceResult(
         name=key,

@@ -49,11 +49,11 @@ class Directories:
         self.paths = tuple(paths)
         self.name = cluster_place("", ",".join(paths))
         self.committing = committing
-        self.asked_node = _NODE
-        """The broker that the request was sent to that is being answered."""
         self.lock = threading.Lock()
         self.failures: dict[TopicPartition, KcliError] = {}
         """Why a partition could not be read, the last time that it was asked for."""
+        self.asked_node = -1
+        """The broker that the request is for which is answered; negative before the client knows one."""
         self._hooks = hooks
         self._made: dict[Any, Any] = {}
         self._logs: dict[TopicPartition, PartitionLog] = {}
@@ -79,9 +79,17 @@ class Directories:
         """Whether a broker has one of the directories open."""
         return any(found.live for found in self.found.log_dirs)
 
-    def in_sync(self, tp: TopicPartition) -> Collection[int]:  # noqa: ARG002
-        """The brokers whose replicas of a partition were in sync, as far as the directories say."""
-        return ()
+    def in_sync(self, tp: TopicPartition) -> Collection[int]:
+        """The brokers whose replicas of a partition were in sync, as far as the directories say.
+
+        A broker that stops in order is the last one out of the ISR, and then an eligible leader (KIP-966).
+        """
+        from kcli.core.offline import states  # it reads the metadata log from here
+
+        partition = states.stored_partition(self, tp)
+        if partition is None:
+            return ()
+        return partition.isr or partition.eligible_leader_replicas or partition.last_known_elr or ()
 
     def log(self, tp: TopicPartition) -> PartitionLog | None:
         """The log of a partition; None if there is none. Of several replicas the one that is chosen, which is noted."""
@@ -188,7 +196,8 @@ class Directories:
 
     def _chosen(self, tp: TopicPartition, logs: Sequence[PartitionLog]) -> PartitionLog:
         replicas = [
-            Replica(_node_of(log), log.last_epoch, log.end_offset, log.epochs(), log.start_offset) for log in logs
+            Replica(_node_of(log), log.last_epoch, log.end_offset, log.epochs(), log.start_offset)
+            for log in logs
         ]
         choice = choose_replica(replicas, self.in_sync(tp))
         for index, log in enumerate(logs):

@@ -5,16 +5,14 @@ until the coordinator deletes them, which the log then says.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from kcli.core.errors import ProtocolError
-from kcli.core.offline.coordinator_log import CoordinatorLog, StoredValue
+from kcli.core.offline.coordinator_log import CoordinatorLog, key_struct, stored_records
 from kcli.core.protocol.schema import Struct
 from kcli.core.protocol.stored import group_records as stored
 from kcli.core.protocol.stored.kinds import KINDS
-from kcli.core.protocol.stored.reading import NEVER, struct_of, type_number
+from kcli.core.protocol.stored.reading import type_number
 from kcli.core.types import TopicPartition
 
 TOPIC = "__consumer_offsets"
@@ -49,8 +47,8 @@ class Committed(NamedTuple):
 class StoredGroup:
     """A group. ``epoch`` is the generation of a classic one.
 
-    ``records`` has the other values of the group, by their class: the members as they were when the coordinator wrote last
-    are in it. ``pending`` has the partitions for which an open transaction has written an offset.
+    ``records`` has the other keys and values of the group, by the class of the values: the members as they were last, for
+    example. ``pending`` has the partitions for which an open transaction has written an offset.
     """
 
     group_id: str
@@ -96,15 +94,15 @@ class GroupState:
 
     def add(self, log: CoordinatorLog) -> None:
         """Adds the groups of one partition."""
-        for key, stored_value in _in_order(log.values):
-            row = self._decoded(key, stored_value)
-            if row is not None:
-                self._keep(*row)
+        for key, value in stored_records(log, TOPIC, self.unknown):
+            self._keep(key, value)
         for written in log.pending.values():
-            for key in written:
-                decoded = self._key(key)
-                if isinstance(decoded, stored.OffsetCommitKey):
-                    self._group(decoded.group).pending.add(TopicPartition(decoded.topic, decoded.partition))
+            for raw in written:
+                kind = KINDS["consumer_offsets"].get(type_number(raw))
+                pending = key_struct(kind, raw) if kind is not None else None
+                if isinstance(pending, stored.OffsetCommitKey):
+                    tp = TopicPartition(pending.topic, pending.partition)
+                    self._group(pending.group).pending.add(tp)
 
     def _group(self, group_id: str) -> StoredGroup:
         return self.groups.setdefault(group_id, StoredGroup(group_id))
@@ -128,27 +126,3 @@ class GroupState:
             group.metadata = value
         else:
             group.records.setdefault(type(value), []).append((key, value))
-
-    def _key(self, key: bytes) -> Any:
-        kind = KINDS["consumer_offsets"].get(type_number(key))
-        return None if kind is None else struct_of(kind.key, key, 2, 0, NEVER)
-
-    def _decoded(self, key: bytes, stored_value: StoredValue) -> tuple[Any, Any] | None:
-        offset, value = stored_value
-        try:
-            number, version = type_number(key), type_number(value)
-            kind = KINDS["consumer_offsets"].get(number)
-            cls: Any = kind.value if kind is not None else None
-            if kind is None or not cls.versions[0] <= version <= cls.versions[1]:
-                self.unknown[f"{kind.name if kind else f'type {number}'} version {version}"] += 1
-                return None
-            return self._key(key), struct_of(cls, value, 2, version, cls.flexible)
-        except ProtocolError as error:
-            raise ProtocolError(
-                f"the record of {TOPIC} at offset {offset} cannot be read", why=str(error)
-            ) from None
-
-
-def _in_order(values: Mapping[bytes, StoredValue]) -> Iterable[tuple[bytes, StoredValue]]:
-    """In log order: of two types that a group has had, the later one counts."""
-    return sorted(values.items(), key=lambda item: item[1].offset)

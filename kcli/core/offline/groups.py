@@ -1,7 +1,7 @@
 """FindCoordinator, and what coordinators say about groups: as ``__consumer_offsets`` has it.
 
-A folder has no members: what had some when its broker stopped is Empty. A group whose partition is in no log directory gets
-an error, and is in no list; Metadata shows that this partition has no leader.
+A folder has no members: what had some when its broker stopped is Empty. A group whose partition is in no log directory is
+an error, and in no list; Metadata shows that this partition has no leader.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,12 +9,11 @@ from collections.abc import Iterable, Sequence
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE, UNSTABLE_OFFSET_COMMIT
 from kcli.core.offline import transaction_state
 from kcli.core.offline.directories import Directories
-from kcli.core.offline.group_state import CLASSIC, CONSUMER, SHARE, STREAMS, TOPIC, Committed, StoredGroup
-from kcli.core.offline.states import NotHereError, coordinated, groups, leader_of
+from kcli.core.offline.group_state import CLASSIC, CONSUMER, STREAMS, TOPIC, Committed, StoredGroup
+from kcli.core.offline.states import NotHereError, asked_node, coordinated, groups, leader_of
 from kcli.core.protocol.messages import consumer_group_describe as consumer
 from kcli.core.protocol.messages import describe_groups as classic
 from kcli.core.protocol.messages import offset_fetch as fetch
-from kcli.core.protocol.messages import share_group_describe as share
 from kcli.core.protocol.messages import streams_group_describe as streams
 from kcli.core.protocol.messages.find_coordinator import (
     Coordinator,
@@ -26,7 +25,7 @@ from kcli.core.protocol.schema import Struct
 from kcli.core.protocol.stored import group_records as stored
 from kcli.core.types import TopicPartition
 
-_EMPTY, _DEAD = "Empty", "Dead"
+EMPTY, _DEAD = "Empty", "Dead"
 _OF_GROUPS = 0
 _FIRST_WITH_KEYS = 4
 _FIRST_WITH_NOT_FOUND = 6
@@ -81,14 +80,14 @@ def list_groups(directories: Directories, request: ListGroupsRequest, _version: 
         ListedGroup(
             group_id=one.group_id,
             protocol_type=one.protocol_type,
-            group_state=_EMPTY,
+            group_state=EMPTY,
             group_type=one.group_type,
         )
         for one in found
-        if (not states or _EMPTY.lower() in states)
+        if (not states or EMPTY.lower() in states)
         and (not types or one.group_type in types)
         and leader_of(directories, TopicPartition(TOPIC, known.home_of(one.group_id)))
-        == directories.asked_node
+        == asked_node(directories)
     ]
     return ListGroupsResponse(error_code=NONE, groups=rows)
 
@@ -99,14 +98,14 @@ def describe_groups(
     """Classic groups; others are not found, as brokers answer."""
 
     def row(group_id: str) -> classic.DescribedGroup:
-        code, message, found = _find(directories, group_id, CLASSIC)
+        code, message, found = find_group(directories, group_id, CLASSIC)
         if found is None and code == GROUP_ID_NOT_FOUND and version < _FIRST_WITH_NOT_FOUND:
             code = NONE
         return classic.DescribedGroup(
             error_code=code,
             error_message=message,
             group_id=group_id,
-            group_state=_EMPTY if found is not None else _DEAD,
+            group_state=EMPTY if found is not None else _DEAD,
             protocol_type=found.protocol_type if found is not None else "",
             protocol_data="",
             members=[],
@@ -121,42 +120,19 @@ def consumer_group_describe(
     """Groups of the new protocol (KIP-848)."""
 
     def row(group_id: str) -> consumer.DescribedGroup:
-        code, message, found = _find(directories, group_id, CONSUMER)
+        code, message, found = find_group(directories, group_id, CONSUMER)
         return consumer.DescribedGroup(
             error_code=code,
             error_message=message,
             group_id=group_id,
-            group_state=_EMPTY if found is not None else "",
-            group_epoch=_epoch(found),
-            assignment_epoch=_assignment_epoch(found, stored.ConsumerGroupTargetAssignmentMetadataValue),
+            group_state=EMPTY if found is not None else "",
+            group_epoch=group_epoch(found),
+            assignment_epoch=assignment_epoch(found, stored.ConsumerGroupTargetAssignmentMetadataValue),
             assignor_name="",
             members=[],
         )
 
     return consumer.ConsumerGroupDescribeResponse(
-        throttle_time_ms=0, groups=[row(group_id) for group_id in request.group_ids]
-    )
-
-
-def share_group_describe(
-    directories: Directories, request: share.ShareGroupDescribeRequest, _version: int
-) -> share.ShareGroupDescribeResponse:
-    """Share groups (KIP-932)."""
-
-    def row(group_id: str) -> share.DescribedGroup:
-        code, message, found = _find(directories, group_id, SHARE)
-        return share.DescribedGroup(
-            error_code=code,
-            error_message=message,
-            group_id=group_id,
-            group_state=_EMPTY if found is not None else "",
-            group_epoch=_epoch(found),
-            assignment_epoch=_assignment_epoch(found, stored.ShareGroupTargetAssignmentMetadataValue),
-            assignor_name="",
-            members=[],
-        )
-
-    return share.ShareGroupDescribeResponse(
         throttle_time_ms=0, groups=[row(group_id) for group_id in request.group_ids]
     )
 
@@ -167,14 +143,14 @@ def streams_group_describe(
     """Streams groups with their topology (KIP-1071)."""
 
     def row(group_id: str) -> streams.DescribedGroup:
-        code, message, found = _find(directories, group_id, STREAMS)
+        code, message, found = find_group(directories, group_id, STREAMS)
         return streams.DescribedGroup(
             error_code=code,
             error_message=message,
             group_id=group_id,
-            group_state=_EMPTY if found is not None else "",
-            group_epoch=_epoch(found),
-            assignment_epoch=_assignment_epoch(found, stored.StreamsGroupTargetAssignmentMetadataValue),
+            group_state=EMPTY if found is not None else "",
+            group_epoch=group_epoch(found),
+            assignment_epoch=assignment_epoch(found, stored.StreamsGroupTargetAssignmentMetadataValue),
             topology=_topology(found),
             members=[],
         )
@@ -184,7 +160,9 @@ def streams_group_describe(
     )
 
 
-def _find(directories: Directories, group_id: str, kind: str) -> tuple[int, str | None, StoredGroup | None]:
+def find_group(
+    directories: Directories, group_id: str, kind: str
+) -> tuple[int, str | None, StoredGroup | None]:
     """Code, message and group; the group is None with a code."""
     try:
         lacks = coordinated(directories, TOPIC).lacks(group_id)
@@ -200,11 +178,13 @@ def _find(directories: Directories, group_id: str, kind: str) -> tuple[int, str 
     return NONE, None, found
 
 
-def _epoch(found: StoredGroup | None) -> int:
+def group_epoch(found: StoredGroup | None) -> int:
+    """0 without a group, or where it has no metadata."""
     return max(0, found.epoch) if found is not None else 0
 
 
-def _assignment_epoch(found: StoredGroup | None, kind: type[Struct]) -> int:
+def assignment_epoch(found: StoredGroup | None, kind: type[Struct]) -> int:
+    """By the record of this class."""
     value = found.value(kind) if found is not None else None
     return int(value.assignment_epoch) if value is not None else 0
 

@@ -68,7 +68,7 @@ class MetadataImage:
         return self._names.get(topic_id)
 
     def replay(self, batches: Iterable[BatchView]) -> None:
-        """Adds what these batches say. Control batches are those of KRaft itself: elections, voters, parts of snapshots."""
+        """Adds what these batches say. Control batches are of KRaft itself: elections, voters, ends of snapshots."""
         for batch in batches:
             if not batch.is_control:
                 for offset, _key, value in keys_and_values(batch):

@@ -1,11 +1,11 @@
 """DescribeLogDirs: the log directories of a broker, where they are now."""
 
-import os
-
 from kcli.core.error_codes import LOG_DIR_NOT_FOUND, NONE
 from kcli.core.logdir.folders import CURRENT, FUTURE, LogDirectory, PartitionFolder
 from kcli.core.logdir.segment_files import choose_files
 from kcli.core.offline.directories import Directories
+from kcli.core.offline.image import TOPIC as METADATA_LOG
+from kcli.core.offline.states import asked_node
 from kcli.core.protocol.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,
@@ -23,7 +23,8 @@ def describe_log_dirs(
     asked = None if request.topics is None else {
         TopicPartition(topic.topic, number) for topic in request.topics for number in topic.partitions
     }  # fmt: skip
-    dirs = [one for one in directories.found.log_dirs if one.node_id in (directories.asked_node, -1)]
+    number = asked_node(directories)
+    dirs = [one for one in directories.found.log_dirs if one.node_id in (number, -1)]
     return DescribeLogDirsResponse(
         throttle_time_ms=0,
         error_code=NONE if dirs else LOG_DIR_NOT_FOUND,
@@ -40,6 +41,7 @@ def _result(
             folder.log_dir is not None
             and folder.log_dir.path == log_dir.path
             and folder.state in (CURRENT, FUTURE)
+            and folder.tp.topic != METADATA_LOG
             and (asked is None or folder.tp in asked)
         ):
             topics.setdefault(folder.tp.topic, []).append(_partition(folder))
@@ -51,10 +53,10 @@ def _result(
 
 
 def _partition(folder: PartitionFolder) -> DescribeLogDirsPartition:
-    files = choose_files(folder.path, folder.files)
+    files = choose_files(folder.path, folder.files).files
     return DescribeLogDirsPartition(
         partition_index=folder.tp.partition,
-        partition_size=sum(os.path.getsize(os.path.join(folder.path, file.name)) for file in files),
+        partition_size=sum(file.size for file in files),
         offset_lag=0,
         is_future_key=folder.state == FUTURE,
     )

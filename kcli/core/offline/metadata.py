@@ -14,7 +14,8 @@ from kcli.core.error_codes import (
 )
 from kcli.core.offline.answers import ANSWERS
 from kcli.core.offline.directories import Directories
-from kcli.core.offline.states import known_image, leader_of, nodes
+from kcli.core.offline.image import TOPIC as METADATA_LOG
+from kcli.core.offline.states import asked_node, known_image, leader_of, nodes
 from kcli.core.protocol.messages import describe_topic_partitions as described
 from kcli.core.protocol.messages import list_partition_reassignments as moves
 from kcli.core.protocol.messages.api_versions import (
@@ -53,7 +54,7 @@ def api_versions(
 ) -> ApiVersionsResponse:
     """What is answered, and nothing that writes; features as the asked broker registered them."""
     known = known_image(directories)
-    broker = known.brokers.get(directories.asked_node) if known is not None else None
+    broker = known.brokers.get(asked_node(directories)) if known is not None else None
     return ApiVersionsResponse(
         error_code=NONE,
         api_keys=[
@@ -134,8 +135,12 @@ def describe_cluster(
 
 
 def _names(directories: Directories) -> list[str]:
+    """The metadata log is no topic of the cluster, but can be read when it is named."""
     known = known_image(directories)
-    return sorted(directories.topics.keys() | (known.topics.keys() if known is not None else set[str]()))
+    return sorted(
+        (directories.topics.keys() | (known.topics.keys() if known is not None else set[str]()))
+        - {METADATA_LOG}
+    )
 
 
 def _topic_id(directories: Directories, name: str) -> bytes:
@@ -156,7 +161,7 @@ def _name_of(directories: Directories, topic_id: bytes) -> str | None:
 def _asked(directories: Directories, row: MetadataRequestTopic) -> MetadataResponseTopic:
     by_id = row.name is None
     name = _name_of(directories, bytes(row.topic_id)) if by_id else row.name
-    if name in _names(directories):
+    if name in _names(directories) or (name == METADATA_LOG and name in directories.topics):
         return _known(directories, name)
     return MetadataResponseTopic(
         error_code=UNKNOWN_TOPIC_ID if by_id else UNKNOWN_TOPIC_OR_PARTITION,

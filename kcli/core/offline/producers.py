@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from struct import Struct
 
 from kcli.core.errors import KcliError
+from kcli.core.logdir.folders import read_file
 from kcli.core.logdir.partition_log import PartitionLog
 from kcli.core.logdir.producer_snapshot import SUFFIX, ProducerState, parse_producer_snapshot
-from kcli.core.logdir.segment_files import read_file
 from kcli.core.offline.stored_values import keys_and_values
 from kcli.core.records.view import BatchView
 

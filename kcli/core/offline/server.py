@@ -46,13 +46,16 @@ class Server:
         self._wake: socket.socket | None = None
         """None while no thread runs."""
 
-    def connect(self, node: int) -> tuple[socket.socket, Callable[[], KcliError | None]]:
-        """The client's end of a new connection, not blocking, and what says why the other end was closed."""
+    def connect(self, node_id: int) -> tuple[socket.socket, Callable[[], KcliError | None]]:
+        """The client's end of a new connection to this broker, not blocking, and what says why the other end was closed.
+
+        All brokers are this process: the number is for what each of them answers for itself.
+        """
         ours, theirs = socket.socketpair()
         for end in (ours, theirs):
             end.setblocking(False)
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BYTES)
-        one = _Conversation(ours, self._directories, node)
+        one = _Conversation(ours, self._directories, node_id)
         with self._lock:
             self._new.append(one)
             if self._wake is None:
@@ -115,14 +118,14 @@ class EndedError(Exception):
 class _Conversation:
     """One connection: reads a request, answers it, and then reads the next one."""
 
-    def __init__(self, end: socket.socket, directories: Directories, node: int) -> None:
+    def __init__(self, end: socket.socket, directories: Directories, node_id: int) -> None:
         self.end = end
-        self._node = node
         self.due = _NEVER
         """When the request that waits has to be answered."""
         self.failure: KcliError | None = None
         """Why a request was not answered, which ends the connection."""
         self._directories = directories
+        self._node_id = node_id
         self._received = bytearray()
         self._outgoing: deque[Buffer | FileSlice] = deque()
         self._again: Callable[[], None] | None = None
@@ -194,7 +197,7 @@ class _Conversation:
         self, request: Request, handler: Handler, version: int, correlation_id: int, now: float
     ) -> None:
         with self._directories.lock:
-            self._directories.asked_node = self._node if self._node >= 0 else self._directories.node_id
+            self._directories.asked_node = self._node_id
             response = handler(self._directories, request, version)
         if response is not None:
             self._outgoing.extend(frame_of(type(request), response, version, correlation_id))

@@ -13,18 +13,20 @@ from kcli.core.error_codes import LOG_DIR_NOT_FOUND
 from kcli.core.errors import KcliError, ProtocolError
 from kcli.core.logdir.partition_log import PartitionLog
 from kcli.core.names import coordinator_partition
-from kcli.core.offline import group_state, image, transaction_state
+from kcli.core.offline import group_state, image, share_state, transaction_state
 from kcli.core.offline.coordinator_log import CoordinatorLog
 from kcli.core.offline.directories import Directories
 from kcli.core.offline.group_state import GroupState
 from kcli.core.offline.image import MetadataImage
+from kcli.core.offline.share_state import ShareState
 from kcli.core.offline.stored_values import control_type
 from kcli.core.offline.transaction_state import StoredTransactions
+from kcli.core.protocol.stored.metadata_records import PartitionRecord
 from kcli.core.records.segment import Segment
 from kcli.core.records.view import BatchView
 from kcli.core.types import TopicPartition
 
-S = TypeVar("S", GroupState, StoredTransactions)
+S = TypeVar("S", GroupState, StoredTransactions, ShareState)
 
 _METADATA = TopicPartition(image.TOPIC, 0)
 _SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
@@ -61,16 +63,16 @@ def _image(directories: Directories) -> MetadataImage:
     if log is None:
         raise NotHereError(
             "the state of the controllers is not known",
-            why=f"none of the log directories has the metadata log, {_METADATA}: it is in metadata.log.dir, else in the first "
-            "of log.dirs; a cluster with ZooKeeper has none",
+            why=f"none of the log directories has the metadata log, {_METADATA}: it is in metadata.log.dir, else in the "
+            "first of log.dirs; a cluster with ZooKeeper has none",
         )
     found = MetadataImage()
     start = _read_snapshot(directories, log, found)
     if start < log.start_offset:
         raise NotHereError(
             "the state of the controllers is not known",
-            why=f"the metadata log begins at offset {log.start_offset}, and no snapshot in {log.folder.path} says what was "
-            "before",
+            why=f"the metadata log begins at offset {log.start_offset}, and no snapshot in {log.folder.path} says what "
+            "was before",
         )
     found.replay(_batches(log, start))
     _note_unknown(directories, image.TOPIC, found.unknown)
@@ -135,11 +137,21 @@ def nodes(directories: Directories) -> list[int]:
     return sorted(found - {-1}) or [directories.node_id]
 
 
+def asked_node(directories: Directories) -> int:
+    """The broker that has to answer; one of them where the client does not know any yet."""
+    return directories.asked_node if directories.asked_node >= 0 else directories.node_id
+
+
+def stored_partition(directories: Directories, tp: TopicPartition) -> PartitionRecord | None:
+    """A partition as the metadata log has it; None for the metadata log itself, and without one."""
+    known = known_image(directories) if tp != _METADATA else None
+    topic = known.topics.get(tp.topic) if known is not None else None
+    return topic.partitions.get(tp.partition) if topic is not None else None
+
+
 def leader_of(directories: Directories, tp: TopicPartition) -> int:
     """The broker that led a partition last; one of those that have a replica here where that is not known."""
-    known = known_image(directories)
-    topic = known.topics.get(tp.topic) if known is not None else None
-    partition = topic.partitions.get(tp.partition) if topic is not None else None
+    partition = stored_partition(directories, tp)
     if partition is not None and partition.leader in nodes(directories):
         return partition.leader
     folders = directories.topics.get(tp.topic)
@@ -207,12 +219,21 @@ def committing(directories: Directories, tp: TopicPartition) -> Container[int]:
     return transactions(directories).committing(tp)
 
 
+def share_starts(directories: Directories) -> ShareState:
+    """The same of ``__share_group_state``."""
+    return directories.once(_share_starts)
+
+
 def _groups(directories: Directories) -> GroupState:
     return _replayed(directories, group_state.TOPIC, GroupState())
 
 
 def _transactions(directories: Directories) -> StoredTransactions:
     return _replayed(directories, transaction_state.TOPIC, StoredTransactions())
+
+
+def _share_starts(directories: Directories) -> ShareState:
+    return _replayed(directories, share_state.TOPIC, ShareState())
 
 
 def _replayed(directories: Directories, topic: str, state: S) -> S:

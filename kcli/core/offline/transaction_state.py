@@ -2,11 +2,9 @@
 
 from collections import Counter
 
-from kcli.core.errors import ProtocolError
-from kcli.core.offline.coordinator_log import CoordinatorLog
+from kcli.core.offline.coordinator_log import CoordinatorLog, stored_records
 from kcli.core.protocol.stored.kinds import TRANSACTION_STATES
-from kcli.core.protocol.stored.reading import NEVER, struct_of, type_number
-from kcli.core.protocol.stored.transaction_records import TransactionLogKey, TransactionLogValue
+from kcli.core.protocol.stored.transaction_records import TransactionLogValue
 from kcli.core.types import TopicPartition
 
 TOPIC = "__transaction_state"
@@ -16,7 +14,7 @@ _PREPARE_COMMIT = 2
 
 
 class StoredTransactions:
-    """The newest value of each transactional id of some partitions. ``unknown`` counts records that are not understood."""
+    """The newest value of each transactional id of some partitions. ``unknown`` counts records by name."""
 
     def __init__(self) -> None:
         self.transactions: dict[str, TransactionLogValue] = {}
@@ -24,19 +22,8 @@ class StoredTransactions:
 
     def add(self, log: CoordinatorLog) -> None:
         """Adds those of one partition."""
-        first, last = TransactionLogValue.versions
-        for key, (offset, value) in log.values.items():
-            try:
-                number, version = type_number(key), type_number(value)
-                if number or not first <= version <= last:
-                    self.unknown[f"type {number} version {version}"] += 1
-                    continue
-                name = struct_of(TransactionLogKey, key, 2, 0, NEVER).transactional_id
-                found = struct_of(TransactionLogValue, value, 2, version, TransactionLogValue.flexible)
-            except ProtocolError as error:
-                where = f"the record of {TOPIC} at offset {offset} cannot be read"
-                raise ProtocolError(where, why=str(error)) from None
-            self.transactions[name] = found
+        for key, value in stored_records(log, TOPIC, self.unknown):
+            self.transactions[key.transactional_id] = value
 
 
     def committing(self, tp: TopicPartition) -> frozenset[int]:

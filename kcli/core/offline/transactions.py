@@ -8,7 +8,7 @@ from kcli.core.logdir.partition_log import PartitionLog
 from kcli.core.offline.directories import Directories
 from kcli.core.offline.producers import Producer, producers_of
 from kcli.core.offline.reading import read
-from kcli.core.offline.states import NotHereError, coordinated, leader_of, transactions
+from kcli.core.offline.states import NotHereError, asked_node, coordinated, leader_of, transactions
 from kcli.core.offline.transaction_state import TOPIC, state_name
 from kcli.core.protocol.messages import describe_producers as producers
 from kcli.core.protocol.messages import describe_transactions as described
@@ -45,7 +45,7 @@ def list_transactions(
         for name, value in found.items()
         if _wanted(value, request, now)
         and (pattern is None or pattern.fullmatch(name))
-        and leader_of(directories, TopicPartition(TOPIC, known.home_of(name))) == directories.asked_node
+        and leader_of(directories, TopicPartition(TOPIC, known.home_of(name))) == asked_node(directories)
     ]
     return _listing(NONE, unknown, rows)
 

@@ -1,0 +1,83 @@
+"""DescribeQuorum: the controllers as the metadata log and the file ``quorum-state`` beside it have them."""
+
+import json
+import os
+from typing import Any
+
+from kcli.core.error_codes import NONE
+from kcli.core.errors import DamagedFileError
+from kcli.core.logdir.folders import read_file
+from kcli.core.offline.directories import Directories
+from kcli.core.offline.image import TOPIC
+from kcli.core.offline.states import NotHereError, metadata_image
+from kcli.core.protocol.messages.describe_quorum import (
+    DescribeQuorumListener,
+    DescribeQuorumNode,
+    DescribeQuorumPartitionData,
+    DescribeQuorumReplicaState,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    DescribeQuorumTopicData,
+)
+from kcli.core.types import TopicPartition
+
+_STATE = "quorum-state"
+_UNKNOWN = -1
+
+
+def describe_quorum(
+    directories: Directories, _request: DescribeQuorumRequest, _version: int
+) -> DescribeQuorumResponse:
+    """The voters are those of ``quorum-state``, else the controllers that registered; how far each was is not known."""
+    try:
+        known = metadata_image(directories)
+        log = directories.log(TopicPartition(TOPIC, 0))
+        if log is None:
+            raise NotHereError(TOPIC)
+    except NotHereError as error:
+        return DescribeQuorumResponse(error_code=error.code, error_message=error.why, topics=[])
+    state = _quorum_state(os.path.join(log.folder.path, _STATE))
+    voters = [one["voterId"] for one in state.get("currentVoters") or ()] or sorted(known.controllers)
+    here = {one.node_id for one in directories.found.log_dirs}
+    partition = DescribeQuorumPartitionData(
+        partition_index=0,
+        error_code=NONE,
+        error_message=None,
+        leader_id=state.get("leaderId", _UNKNOWN),
+        leader_epoch=state.get("leaderEpoch", known.leader_epoch),
+        high_watermark=log.end_offset,
+        current_voters=[
+            DescribeQuorumReplicaState(
+                replica_id=number, log_end_offset=log.end_offset if {number} == here else _UNKNOWN
+            )
+            for number in voters
+        ],
+        observers=[],
+    )
+    return DescribeQuorumResponse(
+        error_code=NONE,
+        error_message=None,
+        topics=[DescribeQuorumTopicData(topic_name=TOPIC, partitions=[partition])],
+        nodes=[
+            DescribeQuorumNode(
+                node_id=number,
+                listeners=[
+                    DescribeQuorumListener(name=one.name, host=one.host, port=one.port)
+                    for one in controller.end_points
+                ],
+            )
+            for number, controller in sorted(known.controllers.items())
+        ],
+    )
+
+
+def _quorum_state(path: str) -> dict[str, Any]:
+    """What the controller voted and whom it followed; empty without the file."""
+    data = read_file(path)
+    if data is None:
+        return {}
+    try:
+        found = json.loads(data)
+    except ValueError as error:
+        raise DamagedFileError(path, 0, why=str(error)) from error
+    return found if isinstance(found, dict) else {}

@@ -321,6 +321,16 @@ TASKS: dict[str, tuple[Task, ...]] = {
             "tokens scram login short-lived credentials renew expire",
         ),
         Task(
+            "see whether the files of a broker's log are whole",
+            ("kcli segments verify /data/kafka", "kcli segments verify /mnt/broker1 --compare /mnt/broker2"),
+            "segments log disk corrupt checksum crc index damage recovery files directory dump-log kafka-dump-log",
+        ),
+        Task(
+            "read what a broker's log files have, without the broker",
+            ("kcli segments list /data/kafka", "kcli segments dump /data/kafka/orders-0 --records"),
+            "segments log files offline kafka-dump-log dump disk metadata-shell metadata log acls configurations",
+        ),
+        Task(
             "see whether the controllers are well",
             ("kcli quorum describe", "kcli quorum describe --watch"),
             "quorum kraft controller voters observers leader epoch lag metadata majority",

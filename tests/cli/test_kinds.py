@@ -29,6 +29,7 @@ from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
 from tests.registry.server import RunningRegistry
 from tests.run import ROOT, kcli, ok
+from tests.segments import batch, epochs, write
 from tests.unit.flows.perf.made_up_runs import made_up_item
 
 ACL = "--principal User:a --topic t --operation read"
@@ -136,6 +137,15 @@ LINES = [
     ("perf produce -t t --num-records 5 --record-size 50", "PerfReport", "PerfReport"),
     ("perf consume -t t", "PerfReport", "PerfReport"),
     ("perf compare {run} {run}", "PerfComparison", "PerfDifference"),
+    ("segments list {log}", "StoredPartitionList", "StoredPartition"),
+    ("segments list {log} --by topic", "StoredTopicList", "StoredTopic"),
+    ("segments list {log} --by segment", "SegmentList", "Segment"),
+    ("segments describe {log}", "StoredPartitionDescriptionList", "StoredPartitionDescription"),
+    ("segments dump {log}", "SegmentBatchList", "SegmentBatch"),
+    ("segments dump {log} --records", "SegmentRecordList", "SegmentRecord"),
+    ("segments dump {log} --indexes", "SegmentEntryList", "SegmentEntry"),
+    ("segments verify {log}", "SegmentVerificationList", "SegmentVerification"),
+    ("segments verify {log} --compare {log}", "SegmentComparisonList", "SegmentComparison"),
     ("registry list", "SubjectList", "Subject"),
     ("registry describe s --references", "SubjectDescriptionList", "SubjectDescription"),
     ("registry check s {schema}", "SchemaCheckList", "SchemaCheck"),
@@ -209,6 +219,9 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, registry: st
     files["applied"].write_text(
         "{apiVersion: kcli/v1, kind: Topic, metadata: {name: a}, spec: {config: {retention.ms: 9}}}"
     )
+    files["log"] = tmp_path / "log"
+    write(files["log"] / "t-0", [batch(2 * number, [b"a", b"b"]) for number in range(3)])
+    (files["log"] / "t-0" / "leader-epoch-checkpoint").write_bytes(epochs([(0, 0)]))
     files["schema"], files["exported"] = tmp_path / "s.avsc", tmp_path / "exported.ndjson"
     files["schema"].write_text('"int"')
     files["exported"].write_text(json.dumps(EXPORTED))
@@ -249,7 +262,7 @@ def test_the_kinds_are_documented() -> None:
     section = (ROOT / "docs/groups.md").read_text().partition("## Kinds")[2]
     named = set(
         re.findall(
-            r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Broker|Feature|Group|Quorum|Quota|Reassignment|Resource|Subject|Token|Transaction|User)\b",
+            r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Broker|Feature|Group|Quorum|Quota|Reassignment|Resource|Segment|Subject|Token|Transaction|User)\b",
             section,
         )
     )

@@ -45,8 +45,8 @@ def verify_segments(
 
     Whether a topic is compacted is in the metadata log: name the log directories of a controller as well. Without it,
     missing offsets are a note. A last batch that is not whole, at the end of the last segment, is a note too: a broker
-    that was killed leaves one, and cuts it off when it starts. Damage is exit code 5, each with file, byte and offset, and what
-    it affects; what could not be read is 6.
+    that was killed leaves one, and cuts it off when it starts. Damage is exit code 5, each with
+    file, byte and offset, and what it affects; what could not be read is 6.
 
     --compare compares the batches of two replicas, with checksums, where both have them; of compacted topics the records.
     A difference above the high watermark is a note: it was not acknowledged by all replicas.

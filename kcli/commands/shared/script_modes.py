@@ -27,6 +27,22 @@ _CLUSTER = {
     "--help": "",
 }
 _NAMED = {**_CLUSTER, "--topic=": "{}", "--group=": "{}"}
+_DUMP = {
+    **_CLUSTER,
+    "--files=": "{,}",
+    "--print-data-log": "--records",
+    "--deep-iteration": "--records",
+    "--offsets-decoder": "--records",
+    "--transaction-log-decoder": "--records",
+    "--cluster-metadata-decoder": "--records",
+    "--share-group-state-decoder": "--records",
+    "--remote-log-metadata-decoder": NOTHING,
+    "--key-decoder-class=": NOTHING,
+    "--value-decoder-class=": NOTHING,
+    "--max-message-size=": "",
+    "--max-bytes=": NOTHING,
+    "--skip-record-metadata": NOTHING,
+}
 _TOPICS = {
     **_NAMED,
     "--partitions=": "--partitions {}",
@@ -495,6 +511,11 @@ SCRIPTS: dict[str, tuple[Mode, ...]] = {
     "kafka-verifiable-share-consumer": (Mode((), "consume TOPIC --group-type share", {
         **_SHARE_CONSUME, "--group-id=": "-g {}",
     }),),
+    "kafka-dump-log": (
+        Mode(("--index-sanity-check",), "segments verify FILE", {**_DUMP, "--index-sanity-check": ""}),
+        Mode(("--verify-index-only",), "segments verify FILE", {**_DUMP, "--verify-index-only": ""}),
+        Mode((), "segments dump FILE -o kafka", _DUMP),
+    ),
     "kafka-server-start": (Mode((), "sandbox up"),),
     "kafka-server-stop": (Mode((), "sandbox down"),),
     "zookeeper-server-start": (Mode((), "sandbox up"),),
@@ -503,8 +524,7 @@ SCRIPTS: dict[str, tuple[Mode, ...]] = {
         **_CLUSTER, "--whitelist=": NOTHING, "--include=": NOTHING, "--num.streams=": NOTHING,
     }),),
     **dict.fromkeys((
-        "kafka-storage", "kafka-dump-log", "kafka-metadata-shell", "kafka-replica-verification",
-        "kafka-jmx",
+        "kafka-storage", "kafka-metadata-shell", "kafka-replica-verification", "kafka-jmx",
         "connect-standalone", "connect-distributed", "connect-plugin-path", "trogdor", "kafka-server-start-docker",
         "zookeeper-shell", "zookeeper-security-migration",
     ), ()),

@@ -190,7 +190,8 @@ def folders(places: Sequence[Place], known: dict[str, bytes]) -> list[Finding]:
                 why = f"partition.metadata says topic id {says}, which {same_id.path} has too"
                 findings.append(Finding(DAMAGE, "partition.metadata", place.path, None, None, why, meaning))
             elif same_name.topic_id != place.topic_id:
-                why = f"partition.metadata says topic id {says}, {same_name.path} has {_id_text(same_name.topic_id)}"
+                other_id = _id_text(same_name.topic_id or _NO_ID)
+                why = f"partition.metadata says topic id {says}, {same_name.path} has {other_id}"
                 findings.append(Finding(DAMAGE, "partition.metadata", place.path, None, None, why, meaning))
     return findings
 

@@ -70,7 +70,7 @@ class Read:
 
 
 class Verification:
-    """Verifies what was found. Iterate over ``verdicts`` in order; ``folder_findings`` is about folders and log directories."""
+    """Verifies what was found: ``verdicts`` of partitions; ``folder_findings`` is about folders and log directories."""
 
     def __init__(self, found: Found, image: MetadataImage | None, *, threads: int = 0) -> None:
         self.found = found
@@ -228,7 +228,9 @@ def judge(verdict: Verdict, reads: Sequence[Read]) -> None:
     facts = verdict.facts
     whole = len(facts) == len(reads)  # what could not be read is missing, and no gap
     if whole:
-        verdict.findings += rules.between_segments(facts, contiguous=contiguous)
+        between = rules.between_segments(facts, contiguous=contiguous)
+        verdict.findings += between
+        contiguous = contiguous and not between  # epochs of what is not there are nobody's
     verdict.findings += _of_transactions(verdict, [read.file for read in reads], contiguous=contiguous)
     if not folder.files and folder.state == CURRENT:
         known, stored = _stored_epochs(verdict)

@@ -309,13 +309,8 @@ class Walk:
                 indexed_at = at
             else:
                 indexed_at = at
+                self._judge_entry_before(entry, base)
             entry += 1
-        if entry and at:
-            relative, position = _ENTRY.unpack_from(self._entries, (entry - 1) * _ENTRY.size)
-            offset = self.segment.base_offset + relative
-            if position < at and indexed_at == position and offset >= base and self._is_next(entry, at):
-                why = f"it names byte {position} for offset {offset}, which is in the batch at byte {at} or behind"
-                self._stale(path, (entry - 1) * _ENTRY.size, offset, why)
         if at - indexed_at > self._limit:
             why = f"bytes {indexed_at} to {at} of the log have no entry"
             self._note(
@@ -325,11 +320,14 @@ class Walk:
             indexed_at = at
         self._state = self._state._replace(entry=entry, indexed_at=indexed_at)
 
-    def _is_next(self, entry: int, at: int) -> bool:
-        """Whether the next entry is for the batch at ``at``: then the one before cannot reach beyond."""
-        if entry >= len(self._entries) // _ENTRY.size:
-            return False
-        return int(_ENTRY.unpack_from(self._entries, entry * _ENTRY.size)[1]) == at
+    def _judge_entry_before(self, entry: int, base: int) -> None:
+        """What an entry covers ends where the next one begins."""
+        if entry:
+            relative, position = _ENTRY.unpack_from(self._entries, (entry - 1) * _ENTRY.size)
+            offset = self.segment.base_offset + relative
+            if offset >= base:
+                why = f"it names byte {position} for offset {offset}; the next entry is of the batch from {base} on"
+                self._stale(self.segment.index_path, (entry - 1) * _ENTRY.size, offset, why)
 
     def _judge_times(self, base: int, last: int, own: int, highest: int) -> None:
         """The entries of the time index up to this batch."""
@@ -498,7 +496,7 @@ class Walk:
         count = len(self._entries) // _ENTRY.size
         for entry in range(state.entry, count):
             relative, position = _ENTRY.unpack_from(self._entries, entry * _ENTRY.size)
-            why = f"it names byte {position}, the log ends at {self._size}"
+            why = f"it names byte {position}; no whole batch is there, nor behind it"
             self._stale(path, entry * _ENTRY.size, base + relative, why)
         if count and state.entry == count:
             relative, position = _ENTRY.unpack_from(self._entries, (count - 1) * _ENTRY.size)

@@ -50,6 +50,7 @@ SCRIPTS = {
     "kafka-consumer-perf-test": "ConsumerPerformance",
     "kafka-share-consumer-perf-test": "ShareConsumerPerformance",
     "kafka-e2e-latency": "EndToEndLatency",
+    "kafka-dump-log": "DumpLogSegments",
 }
 """Those by which people use and operate a cluster, with the class behind each."""
 

@@ -47,6 +47,7 @@ ELSEWHERE = {
     "kafka-features": _CLUSTER,
     "kafka-cluster": _CLUSTER,
     "kafka-broker-api-versions": _CLUSTER,
+    "kafka-dump-log": "files of a broker: tests/integration/test_segments_command.py",
 }
 """Scripts whose rows need something else: the test that runs them beside the script."""
 COMMANDS_ELSEWHERE = {

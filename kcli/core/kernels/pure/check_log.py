@@ -68,10 +68,11 @@ def check_log(
         offset, position = (
             _ENTRY.unpack_from(entries, entry * _ENTRY.size) if entry < indexed else (0, at + 1)
         )
+        before = base + _ENTRY.unpack_from(entries, (entry - 1) * _ENTRY.size)[0] if entry else -1
         if position > at:
             if at - indexed_at > interval:
                 break
-        elif position < at or base + offset < first or (entry and base + _ENTRY.unpack_from(entries, (entry - 1) * _ENTRY.size)[0] >= first):
+        elif position < at or not before < first <= base + offset:
             break
         else:
             here, now = entry + 1, at

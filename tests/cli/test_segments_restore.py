@@ -25,7 +25,7 @@ def cluster() -> Iterator[FakeCluster]:
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Path:
-    """``t-0`` has a committed transaction, an aborted one, one that is open, and records of others; ``t-1`` one record."""
+    """``t-0`` has a committed transaction, an aborted one, one that is open, and others; ``t-1`` one record."""
     batches = [
         batch(0, value=b"a"), batch(1, 7, value=b"b"), marker(2, 7, commit=True), batch(3, 8, value=b"aborted"),
         marker(4, 8, commit=False), batch(5, 9, value=b"open"), batch(6, value=b"c"),
@@ -75,7 +75,7 @@ def test_the_plan_comes_first_and_is_asked_about(cluster: FakeCluster, disk: Pat
     assert planned.code == 0
     assert f"Restore log directory {disk} (cluster gone) to" in planned.out
     assert "  2 of 2 partitions whole, all checksums compared" in planned.out
-    assert "no metadata log is in these paths" in planned.out
+    assert "no metadata log is there" in planned.out
     refused = restore(cluster, disk)
     assert (refused.code, "Restore 1 topic?" in refused.err) == (2, True)
     assert not cluster.seen((ProduceRequest,))

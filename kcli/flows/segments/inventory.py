@@ -13,11 +13,11 @@ from kcli.core.logdir.folders import PartitionFolder
 from kcli.core.logdir.partition_log import OpenTransaction, PartitionLog
 from kcli.core.logdir.replicas import Replica, choose_replica
 from kcli.core.offline.directories import Directories
-from kcli.core.offline.image import MetadataImage
 from kcli.core.offline.states import known_image, transactions
 from kcli.core.records.segment import Tail
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.topics.routes import is_internal, selects
+from kcli.flows.segments.policies import policy_of, was_cleaned
 from kcli.output.progress import counted
 
 
@@ -54,8 +54,10 @@ class Chosen(NamedTuple):
     instead: Examined | None = None
 
 
-def examine(folder: PartitionFolder, progress: Callable[[int], object]) -> Examined:
-    """Reads all of a replica. ``progress`` is called with the bytes that were read since the last call."""
+def examine(folder: PartitionFolder, progress: Callable[[int], object], *, may_lack: bool) -> Examined:
+    """Reads all of a replica. ``progress`` is called with the bytes that were read since the last call. ``may_lack``: the
+    topic is compacted, which takes offsets away.
+    """
     damages: list[DamagedFileError] = []
     holes: list[Hole] = []
     node = folder.log_dir.node_id if folder.log_dir else -1
@@ -66,8 +68,9 @@ def examine(folder: PartitionFolder, progress: Callable[[int], object]) -> Exami
             while at < log.end_offset:
                 at = _scanned(log, at, bases, holes, damages, progress)
             replica = Replica(node, log.last_epoch, log.end_offset, log.epochs(), log.start_offset)
+            missing = () if may_lack else holes
             return Examined(
-                folder, replica, log.high_watermark, damages, holes, log.tail, log.open_transactions()
+                folder, replica, log.high_watermark, damages, missing, log.tail, log.open_transactions()
             )
     except KcliError as error:
         return Examined(folder, Replica(node, -1, -1), unreadable=error)
@@ -138,7 +141,7 @@ class OpenEnd(NamedTuple):
 
 class Inventory(NamedTuple):
     """``chosen`` has the partitions that have a folder, of the topics that are selected. ``paths``: the folders that are
-    read, with those of the brokers' own topics. ``open``: transactions without an end, see ``OpenEnd``. ``has_image``: whether the
+    read, with those of the brokers' own topics. ``open``: transactions without an end. ``has_image``: whether the
     metadata log is there, which has partitions and configurations of topics.
     """
 
@@ -164,16 +167,17 @@ def take_inventory(
         elif selects(selectors, topic.name) and not selects(excludes, topic.name):
             for number, folders in sorted(topic.partitions.items()):
                 tp = TopicPartition(topic.name, number)
-                chosen[tp] = choose([examine(one, progress) for one in folders], _in_sync(image, tp))
+                read = [
+                    examine(
+                        one,
+                        progress,
+                        may_lack=policy_of(topic.name, image, cleaned=was_cleaned(one)).compacted is True,
+                    )
+                    for one in folders
+                ]
+                chosen[tp] = choose(read, directories.in_sync(tp))
                 paths.append(chosen[tp].taken.folder.path)
     return Inventory(chosen, paths, list(_open_ends(directories, chosen)), image is not None)
-
-
-def _in_sync(image: MetadataImage | None, tp: TopicPartition) -> Collection[int]:
-    """The brokers whose replicas were in sync, by the metadata log."""
-    topic = image.topics.get(tp.topic) if image is not None else None
-    partition = topic.partitions.get(tp.partition) if topic is not None else None
-    return partition.isr if partition is not None else ()
 
 
 def _open_ends(directories: Directories, chosen: Mapping[TopicPartition, Chosen]) -> Iterator[OpenEnd]:
@@ -189,7 +193,7 @@ def remarks(found: Inventory) -> Iterator[str]:
     """What the plan says of all partitions together."""
     if not found.has_image:
         yield (
-            "  no metadata log is in these paths: topics have the partitions that are there, and the target's configuration"
+            "  no metadata log is there: topics get the partitions that have a folder, and the target's configuration"
         )
     whole = [one for one in found.chosen.values() if one.taken.is_whole]
     yield f"  {len(whole):,} of {counted(len(found.chosen), 'partition')} whole, all checksums compared"
@@ -214,7 +218,11 @@ def lines(found: Inventory, *, skips: bool) -> Iterator[tuple[TopicPartition, st
         first = some[0]
         name = f" of {first.transactional_id}" if first.transactional_id else ""
         places = ", ".join(f"{one.tp} from offset {one.first_offset}" for one in some)
-        how = "its coordinator had decided to commit it: restored" if first.commits else "its records are not restored"
+        how = (
+            "its coordinator had decided to commit it: restored"
+            if first.commits
+            else "its records are not restored"
+        )
         yield first.tp, f"a transaction{name} (producer {first.producer_id}) was open, in {places}: {how}"
     for tp, one in found.chosen.items():
         if one.instead is not None:

@@ -112,7 +112,9 @@ class Restore(Mirror):
         for tp, some in gaps.items():
             for gap in some:
                 if gap.first not in own[tp]:
-                    yield NotThereError(f"{tp}: offsets {gap.first} to {gap.last} are not restored", why=gap.why)
+                    yield NotThereError(
+                        f"{tp}: offsets {gap.first} to {gap.last} are not restored", why=gap.why
+                    )
 
     def _remarks(self, plan: Plan) -> list[str]:
         return [*_replicas(plan, self._settings.replicas), *remarks(self._inventory), *super()._remarks(plan)]
@@ -167,6 +169,8 @@ _REPHRASED = (
     ("--on-gap record copies what is left and reports the gap", "--on-corrupt skip restores what is left"),
     (", or choose partitions by key: --partitions by-key", ""),
     ("run it again with --verify-only", "run it again"),
+    ("check -t and --from", "check -t, or name the log directories of other brokers as well"),
+    ("--sync-groups copies committed offsets", "--with-groups sets the committed offsets of groups"),
     ("leave --no-standby out, and this instance takes over when that one ends", "wait until it has ended"),
     ("run the mirror more often than the source deletes records, or keep them longer there", ""),
 )

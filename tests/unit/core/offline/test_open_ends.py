@@ -1,4 +1,4 @@
-"""Transactions that are open where a log ends: they hold back what follows, or are taken as ended by their coordinator."""
+"""Transactions that are open where a log ends: they hold back what follows, or their coordinator has ended them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,8 +19,8 @@ from tests.stored_log import batch, marker, write_segment
 def log(tmp_path: Path) -> PartitionLog:
     """Producer 7 has committed, 8 aborted; 7 and 9 are open, and others have written behind them."""
     batches = [
-        batch(0, 7), marker(1, 7, commit=True), batch(2, 8), marker(3, 8, commit=False), batch(4, 7), batch(5), batch(6, 9),
-        batch(7),
+        batch(0, 7), marker(1, 7, commit=True), batch(2, 8), marker(3, 8, commit=False), batch(4, 7), batch(5),
+        batch(6, 9), batch(7),
     ]  # fmt: skip
     write_segment(tmp_path / "t-0", batches)
     return PartitionLog(find([str(tmp_path / "t-0")]).partitions[0])

@@ -61,9 +61,10 @@ class Commit(NamedTuple):
 
 
 def read_commits(folder: Path, topic: str) -> list[Commit]:
-    """The commits of the journal, without a last line that was cut off."""
+    """The commits of the journal, if it has begun, without a last line that was cut off."""
     found = []
-    for line in (folder / "commits").read_text().splitlines(keepends=True):
+    path = folder / "commits"
+    for line in path.read_text().splitlines(keepends=True) if path.exists() else ():
         if line.endswith("\n"):
             event, group, *numbers = line.rstrip("\n").split("\t")
             partition, offset, producer, of, sequence = map(int, numbers)

@@ -54,7 +54,21 @@ def marker(offset: int, producer: int, kind: int, *, epoch: int = 0) -> bytes:
     flags = _TRANSACTIONAL | _CONTROL
     time = BASE + offset
     raw = bytearray(
-        HEADER.pack(offset, HEADER.size - LENGTH_END + len(body), epoch, 2, 0, flags, 0, time, time, producer, 0, -1, 1)
+        HEADER.pack(
+            offset,
+            HEADER.size - LENGTH_END + len(body),
+            epoch,
+            2,
+            0,
+            flags,
+            0,
+            time,
+            time,
+            producer,
+            0,
+            -1,
+            1,
+        )
         + body
     )
     raw[CRC_START - 4 : CRC_START] = crc32c(raw[CRC_START:]).to_bytes(4, "big")

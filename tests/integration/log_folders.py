@@ -1,6 +1,7 @@
 """Log directories that a broker wrote, and what it answered before it was killed. Not a test.
 
-``write`` fills a broker with topics of every kind and keeps its answers; ``compare`` reads the folder and lists differences.
+``make`` fills a broker with topics of every kind, keeps its answers and kills it; ``compare`` lists what its folder has
+else.
 """
 
 from __future__ import annotations
@@ -116,7 +117,10 @@ def _compacted(bootstrap: str) -> None:
 
 
 def _transactions(bootstrap: str) -> None:
-    made = [_producer(bootstrap, **{"transactional.id": f"tx-{n}", "transaction.timeout.ms": 600_000}) for n in range(4)]
+    made = [
+        _producer(bootstrap, **{"transactional.id": f"tx-{n}", "transaction.timeout.ms": 600_000})
+        for n in range(4)
+    ]
     for one in made:
         one.init_transactions(60)
     long, short, other, last = made
@@ -127,7 +131,13 @@ def _transactions(bootstrap: str) -> None:
             producer.begin_transaction()
         for index in range(120):
             for producer, name in ((long, b"l"), (short, b"s"), (other, b"o")):
-                producer.produce("txn", b"%d-%d" % (turn, index) + b"v" * 300, name, 0, timestamp=BASE + turn * 1_000 + index)
+                producer.produce(
+                    "txn",
+                    b"%d-%d" % (turn, index) + b"v" * 300,
+                    name,
+                    0,
+                    timestamp=BASE + turn * 1_000 + index,
+                )
         for producer in (long, short, other):
             producer.flush(60)
         (short.abort_transaction if turn % 3 == 0 else short.commit_transaction)(60)
@@ -201,14 +211,23 @@ def _ask(cluster: Cluster, request: Any) -> Any:
 
 def _offsets(cluster: Cluster, topic: str, *, newest: bool) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    times = [-2, -1, *([-3] if newest else []), 0, BASE - 1, *(BASE + step for step in (0, 1, 55, 777, 5_001, 20_123, 49_990, 400_000, 10**9))]
+    times = [
+        -2,
+        -1,
+        *([-3] if newest else []),
+        0,
+        BASE - 1,
+        *(BASE + step for step in (0, 1, 55, 777, 5_001, 20_123, 49_990, 400_000, 10**9)),
+    ]
     for isolation in (0, 1):
         for when in times:
             if isolation and when != -1:
                 continue
             part = ListOffsetsPartition(partition_index=0, timestamp=when)
             request = ListOffsetsRequest(
-                replica_id=-1, isolation_level=isolation, topics=[ListOffsetsTopic(name=topic, partitions=[part])]
+                replica_id=-1,
+                isolation_level=isolation,
+                topics=[ListOffsetsTopic(name=topic, partitions=[part])],
             )
             answer = _ask(cluster, request)
             got = answer.topics[0].partitions[0]
@@ -230,7 +249,9 @@ def _fetch(cluster: Cluster, topic: str, offset: int, most: int) -> PartitionDat
 
 def _aborted(cluster: Cluster, topic: str) -> Iterator[list[Any]]:
     """For parts of the log: where it begins and ends, and the aborted transactions that the broker names."""
-    for start, most in itertools.product((0, 1, 130, 400, 777, 1_500, 2_500, 3_500), (2_000, 60_000, 1 << 20)):
+    for start, most in itertools.product(
+        (0, 1, 130, 400, 777, 1_500, 2_500, 3_500), (2_000, 60_000, 1 << 20)
+    ):
         data = _fetch(cluster, topic, start, most)
         if data.error_code or not isinstance(data.records, memoryview) or not len(data.records):
             continue
@@ -264,7 +285,9 @@ class Load:
             thread.join()
 
     def _produce(self) -> None:
-        producer = _producer(self._bootstrap, **{"compression.type": "lz4", "linger.ms": 1, "message.timeout.ms": 2_000})
+        producer = _producer(
+            self._bootstrap, **{"compression.type": "lz4", "linger.ms": 1, "message.timeout.ms": 2_000}
+        )
         for index in itertools.count():
             if self._stop.is_set():
                 break
@@ -278,7 +301,12 @@ class Load:
 
     def _consume(self) -> None:
         consumer = Consumer(
-            {"bootstrap.servers": self._bootstrap, "group.id": "load", "enable.auto.commit": False, "log_level": 0}
+            {
+                "bootstrap.servers": self._bootstrap,
+                "group.id": "load",
+                "enable.auto.commit": False,
+                "log_level": 0,
+            }
         )
         consumer.assign([TopicPartition(self.topic, 0, 0)])
         while not self._stop.is_set():
@@ -332,7 +360,8 @@ def _compare(log: PartitionLog, answer: Answers) -> Iterator[str]:
             yield f"aborted in {start} to {stop}: {mine}, the broker said {aborted}"
     for when, expected in answer["offsets"].items():
         if expected is not None and (mine := _listed(log, when)) != expected:
-            yield f"offset for {when}: {mine}, the broker said {expected}"
+            if log.last_epoch >= 0 or mine[:2] != expected[:2]:  # old formats: only the broker knew its epoch
+                yield f"offset for {when}: {mine}, the broker said {expected}"
 
 
 def _listed(log: PartitionLog, when: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""Log directories of brokers that were killed: what is read from them is what a consumer got, and what the broker said."""
+"""Log directories of brokers that were killed: what is read from them is what a consumer got and the broker said."""
 
 import os
 import shutil

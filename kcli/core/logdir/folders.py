@@ -28,10 +28,10 @@ _OWN = {
 _FOREIGN = {"lost+found"}
 _INSIDE = {checkpoints.PARTITION, leader_epochs.NAME}
 _LEVELS = 2  # below a folder that was given: tiered storage has a folder for each topic, and in it one for each partition
-_PARTITION = re.compile(r"(.+)-(\d{1,10})", re.DOTALL)
-_MOVED = re.compile(r"(.*)-(\d{1,10})\.[0-9a-f]{32}-(delete|future|stray)", re.DOTALL)
-_TIERED = re.compile(r"(.+)-(\d{1,10})-([A-Za-z0-9_-]{22})", re.DOTALL)
-_TIERED_TOPIC = re.compile(r"(.+)-([A-Za-z0-9_-]{22})", re.DOTALL)
+_PARTITION = re.compile(r"(.+)-(\d{1,10})", re.DOTALL | re.ASCII)
+_MOVED = re.compile(r"(.*)-(\d{1,10})\.[0-9a-f]{32}-(delete|future|stray)", re.DOTALL | re.ASCII)
+_TIERED = re.compile(r"(.+)-(\d{1,10})-([A-Za-z0-9_-]{22})", re.DOTALL | re.ASCII)
+_TIERED_TOPIC = re.compile(r"(.+)-([A-Za-z0-9_-]{22})", re.DOTALL | re.ASCII)
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}", re.ASCII)
 _ANY = TypeVar("_ANY")
 
@@ -196,7 +196,9 @@ class _Search:
             self._partition(path, self._log_dir_above(path) if given else None)
             return True
         folders = [
-            name for name in entries if name not in _FOREIGN and os.path.isdir(os.path.join(path, name))
+            name
+            for name in entries
+            if name not in _FOREIGN | _OWN and os.path.isdir(os.path.join(path, name))
         ]
         if not _OWN.isdisjoint(entries):
             self._log_dir(path, folders)

@@ -204,7 +204,7 @@ class PartitionLog:
         at, then, epoch = self._start_before(segment, number, INT64_MAX), -1, -1
         while True:
             try:
-                for found in segment.scan(at, after=then):
+                for found in segment.scan(at, after=then, verify=True):
                     at, then, epoch = found.end, found.next_offset, found.epoch
                 tail = segment.tail(at, then)
                 break
@@ -225,7 +225,8 @@ class PartitionLog:
 
     def batches(self, start: int, stop: int, *, verify: bool = False) -> Iterator[tuple[Segment, Placed]]:
         """The batches with offsets from ``start`` up to, not including, ``stop``, lazily; also control batches."""
-        place = self.locate(start)
+        stop = min(stop, self.end_offset)
+        place = self.locate(start) if start < stop else None
         if place is None:
             return
         for number in range(place.segment, len(self.files)):
@@ -239,11 +240,14 @@ class PartitionLog:
                     return
                 yield segment, placed
                 at, then = placed.position + placed.batch.size, placed.batch.next_offset
+                if then >= stop:
+                    return
             self._whole(segment, number, at, then)
 
     def scan(self, start: int, stop: int, *, verify: bool = False) -> Iterator[tuple[Segment, Scanned]]:
         """What the headers of these batches say, in stretches (``Segment.scan``); the last may reach beyond ``stop``."""
-        place = self.locate(start)
+        stop = min(stop, self.end_offset)
+        place = self.locate(start) if start < stop else None
         if place is None:
             return
         for number in range(place.segment, len(self.files)):
@@ -254,6 +258,8 @@ class PartitionLog:
             for found in segment.scan(at, verify=verify, until=stop):
                 yield segment, found
                 at, then = found.end, found.next_offset
+                if then >= stop:
+                    return
             last = segment.batch_at(at, verify=False)
             if last is not None and last.last_offset >= stop:
                 if last.base_offset < stop:

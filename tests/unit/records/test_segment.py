@@ -7,7 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kcli.core.errors import ClosedError, CorruptRecordsError, DamagedFileError, FileGoneError, UnreadableFileError
+from kcli.core.errors import (
+    ClosedError,
+    CorruptRecordsError,
+    DamagedFileError,
+    FileGoneError,
+    UnreadableFileError,
+)
 from kcli.core.records import segment as module
 from kcli.core.records.segment import Segment, base_offset_of
 from kcli.core.types import Codec
@@ -36,9 +42,7 @@ def test_batches_have_their_positions(tmp_path: Path) -> None:
 
 @shared
 @given(st.data(), st.lists(st.integers(1, 200), max_size=12), st.sampled_from((64, 300, 4096)))
-def test_all_ways_to_read_agree(
-    tmp_path: Path, data: st.DataObject, sizes: list[int], piece: int
-) -> None:
+def test_all_ways_to_read_agree(tmp_path: Path, data: st.DataObject, sizes: list[int], piece: int) -> None:
     batches, offset = [], 10
     for size in sizes:
         codec = data.draw(st.sampled_from(Codec))
@@ -48,7 +52,9 @@ def test_all_ways_to_read_agree(
         patch.setattr(module, "PIECE", piece)
         one_by_one = list(segment.batches(verify=True))
         assert [bytes(one.batch.raw) for one in one_by_one] == batches
-        assert b"".join(bytes(one.batch.raw) for one in segment.runs(verify=True, enough=500)) == b"".join(batches)
+        assert b"".join(bytes(one.batch.raw) for one in segment.runs(verify=True, enough=500)) == b"".join(
+            batches
+        )
         stretches = list(segment.scan(verify=True))
         assert sum(one.records for one in stretches) == 2 * len(batches)
         assert sum(one.batches for one in stretches) == len(batches)

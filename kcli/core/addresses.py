@@ -25,7 +25,9 @@ def log_directories(log_dirs: str) -> list[str]:
     """The paths in ``log.dirs``; ConfigError where there is none."""
     found = [path for path in (part.strip() for part in log_dirs.split(",")) if path]
     if not found:
-        raise ConfigError("log.dirs names no directory", why="its value is empty", do="leave it out, or name one")
+        raise ConfigError(
+            "log.dirs names no directory", why="its value is empty", do="leave it out, or name one"
+        )
     return found
 
 

@@ -6,6 +6,7 @@ import click
 
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.from_dir import from_dir_option
 from kcli.commands.shared.options import GROUP, POSITIVE_DURATION, RECORD_KINDS, TOPIC, CountType
 from kcli.commands.shared.params import (
     DURATION,
@@ -62,6 +63,10 @@ SAMPLE = Word("sample", _sample)
         ("kcli consume orders --count --by hour", "how many records there are for each hour"),
         ("kcli consume orders --latest-per-key", "the last value of each key"),
         ("kcli consume orders --key 4711 --offset latest --expect 1.. --within 10s", "a check in a script"),
+        (
+            "kcli consume orders --from-dir /var/lib/kafka/data --since 1d -o ndjson",
+            "what a dead broker has left on its disk",
+        ),
         ("kcli consume orders -g billing", "as a member of a group, from its committed offsets on"),
         ("kcli consume jobs -g workers --group-type share -o ndjson", "as a member of a share group"),
         ("kcli consume jobs -g workers --group-type share --ack-after-exec ./work", "a worker"),
@@ -70,6 +75,7 @@ SAMPLE = Word("sample", _sample)
 @click.argument("topics", nargs=-1, type=TOPIC, metavar="TOPIC…")
 @options(
     "What to read",
+    from_dir_option(),
     click.option(
         "-t",
         "--topic",

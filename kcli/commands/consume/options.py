@@ -310,6 +310,28 @@ class ConsumeOptions:
             )
 
 
+_OF_BROKERS = {
+    "--group": "a group has its coordinator among the brokers",
+    "--follow": "nothing arrives in the log directories of a broker that is gone, and one that runs has it all",
+    "--rack": "no broker is asked",
+}
+"""Options that mean nothing where log directories are read, and why."""
+
+
+def of_log_dirs(inv: Invocation, asked: ConsumeOptions) -> ConsumeOptions:
+    """The options where log directories are read: up to the ends that they have. A usage error for what has no meaning
+    there; unchanged where brokers are asked.
+    """
+    if not inv.resolved.values.get("log_dirs"):
+        return asked
+    flag = inv.resolved.origins["log_dirs"]
+    given = set(asked.given())
+    for option, why in _OF_BROKERS.items():
+        if option in given:
+            raise usage(f"kcli consume: {option} with {flag}", why=why, do=f"leave {option} out")
+    return replace(asked, until_end=asked.tail is None)
+
+
 def terminal_format(inv: Invocation, asked: ConsumeOptions) -> str | None:
     """The ``record_format`` of the profile: for a terminal, where no option says how records are printed."""
     profile = inv.resolved.profile
@@ -348,6 +370,8 @@ def _configured_group(inv: Invocation, asked: ConsumeOptions) -> str | None:
     origin = inv.resolved.origins["group_id"]
     given = set(asked.given())
     clash = next((name for name in _WITHOUT_GROUP if name in given), None)
+    if inv.resolved.values.get("log_dirs"):
+        clash = inv.resolved.origins["log_dirs"]
     if clash is None:
         inv.talk.note(
             f"reading as a member of group {name}: group.id ({origin}); -X group.id= reads without a group"

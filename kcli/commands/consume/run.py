@@ -10,6 +10,7 @@ from kcli.commands.consume.options import (
     ConsumeOptions,
     consumer_options,
     group_of,
+    of_log_dirs,
     reset_policy,
     terminal_format,
 )
@@ -69,6 +70,7 @@ def run(inv: Invocation, **given: Any) -> int:
 
         return run_shared(inv, asked)
     topics = Topics(asked.topics)
+    asked = of_log_dirs(inv, asked)
     asked = replace(asked, group=group_of(inv, asked), terminal_format=terminal_format(inv, asked))
     policy = reset_policy(inv, asked)
     spec = wanted_range(asked, policy)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.copy_plan import CopyShown, names_of
 from kcli.commands.shared.row_output import print_rows
-from kcli.commands.shared.sides import Side
+from kcli.commands.shared.sides import Side, source_side
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.copy.partition_copy import PartitionCopy
 from kcli.flows.mirror.proof.compare import Comparison
@@ -113,9 +113,9 @@ HEAD = (
 )
 
 
-def compare_topics(inv: Invocation, source: str, target: str, settings: MirrorSettings) -> int:
+def compare_topics(inv: Invocation, source: str | None, target: str, settings: MirrorSettings) -> int:
     """Compares what a job has copied with its source; returns the exit status."""
-    here = Side(inv, "--from", source, changes=False)
+    here = source_side(inv, source)
     there = Side(inv, "--to", target, changes=False)
     shown = CopyShown(inv, names_of(here, there))
     with Verification(settings, here, there, shown, hooks=inv.hooks, timeout=inv.timeout) as verification:

@@ -6,7 +6,7 @@ from kcli.commands.mirror.report import report
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.copy_plan import CopyShown, names_of
 from kcli.commands.shared.serving import Serving, served
-from kcli.commands.shared.sides import Side
+from kcli.commands.shared.sides import Side, source_side
 from kcli.exporter.mirror_site import MirrorSite
 from kcli.flows.mirror.figures import Handover
 from kcli.flows.mirror.run import Mirror
@@ -15,10 +15,10 @@ from kcli.flows.stop import Stop
 
 
 def copy_topics(
-    inv: Invocation, source: str, target: str, settings: MirrorSettings, serving: Serving | None
+    inv: Invocation, source: str | None, target: str, settings: MirrorSettings, serving: Serving | None
 ) -> int:
     """Runs the mirror; returns the exit status. ``serving``: where its figures are served meanwhile."""
-    here = Side(inv, "--from", source, changes=False)
+    here = source_side(inv, source)
     there = Side(inv, "--to", target, changes=True)
     shown = CopyShown(inv, names_of(here, there))
     with ExitStack() as stack:

@@ -7,6 +7,7 @@ import click
 
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.from_dir import from_dir_option
 from kcli.commands.shared.options import REPORT_KINDS
 from kcli.commands.shared.params import DURATION, Rate, checkpoint_option, on_recreate_option, rate_option
 from kcli.commands.shared.serving import Serving, access_options
@@ -76,7 +77,8 @@ def _changes(params: Mapping[str, Any]) -> bool:
 )
 @options(
     "What to copy",
-    from_option("copied", required=True),
+    from_option("copied", required=False),
+    from_dir_option("copy"),
     to_option("written", required=True),
     topics_option("copy", required=True),
     exclude_option("copy"),
@@ -191,7 +193,7 @@ def _changes(params: Mapping[str, Any]) -> bool:
 def run(
     inv: Invocation,
     /,
-    source: str,
+    source: str | None,
     target: str,
     partitions: str,
     rate: Rate | None,
@@ -213,6 +215,8 @@ def run(
     second process of a running job waits, and takes over when the first one ends. At least once is the default: after a
     kill, the records of about the last second may be stored twice. With --exactly-once they are not.
     """
+    if source is None and not verify_only:
+        given["until_caught_up"] = True  # nothing more arrives in log directories
     settings = MirrorSettings(by_key=partitions == "by-key", pace=_pace(rate), **given)
     _check(settings, verify_only=verify_only)
     access = {

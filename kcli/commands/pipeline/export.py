@@ -23,6 +23,7 @@ from kcli.commands.pipeline.jobs import (
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.confirm import show_plan
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.from_dir import check_ends, from_dir_option
 from kcli.commands.shared.options import POSITIVE_DURATION, REPORT_KINDS, TOPIC
 from kcli.commands.shared.params import (
     OFFSET_WORDS,
@@ -255,6 +256,7 @@ class ExportOptions:
 @click.argument("folder", metavar="DIR")
 @options(
     "What to export",
+    from_dir_option(),
     partitions_option("only these partitions, as in 0,2,5-7", _PARTITIONS),
     offset_option(
         "where to start, or a range: earliest, N, +N, -N, @TIME, A:B (B exclusive) (default: earliest)",
@@ -369,6 +371,8 @@ def export(inv: Invocation, /, **given: Any) -> int:
         )
     spec = asked.range()
     asked.check_layout()
+    if asked.continuous:
+        check_ends(inv.resolved, "pipeline export", "--continuous")
     # Clients are loaded when the command runs.
     from kcli.pipeline.drivers.export import COLUMNS, FIXED, Export
     from kcli.pipeline.store.urls import canonical

@@ -19,9 +19,10 @@ from kcli.commands.pipeline.jobs import (
 )
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.from_dir import check_ends, from_dir_option
 from kcli.commands.shared.options import POSITIVE_DURATION, REPORT_KINDS
 from kcli.commands.shared.params import since_option, until_option
-from kcli.commands.shared.sides import Side
+from kcli.commands.shared.sides import Side, source_side
 from kcli.commands.shared.two_clusters import (
     begin_option,
     check_excludes,
@@ -64,7 +65,8 @@ from kcli.flows.stop import Stop
 )
 @options(
     "What to copy",
-    from_option("copied", required=True),
+    from_option("copied", required=False),
+    from_dir_option("copy"),
     to_option("written", required=True),
     topics_option("copy", required=True),
     exclude_option("copy"),
@@ -98,7 +100,7 @@ from kcli.flows.stop import Stop
 def mirror(
     inv: Invocation,
     /,
-    source: str,
+    source: str | None,
     target: str,
     topics: tuple[str, ...],
     excludes: tuple[str, ...],
@@ -147,7 +149,9 @@ def mirror(
         configs=configs,
         timestamps=timestamps,
     )
-    here, there = Side(inv, "--from", source, changes=False), Side(inv, "--to", target, changes=True)
+    here, there = source_side(inv, source), Side(inv, "--to", target, changes=True)
+    if continuous and source is None:
+        check_ends(here.configuration.resolved, "pipeline mirror", "--continuous")
     shown = copy_shown(inv, (here.name, here.option), (there.name, there.option))
     sides = cluster_of(inv, here), cluster_of(inv, there)
     with TaskMirror(settings, *sides, shown, spec=spec, seconds=seconds) as driver, ExitStack() as stack:
@@ -175,7 +179,7 @@ def mirror(
             and not report.failures
             and (span, since, until, timestamps) == (None, None, None, "keep")
         ):
-            words = ["kcli", "pipeline", "verify", "--from", here.named, "--to", there.named]
+            words = ["kcli", "pipeline", "verify", *here.words, *there.words]
             for option, values in (("-t", topics), ("--exclude", excludes), ("--map-topic", renames)):
                 words += [word for value in values for word in (option, value)]
             inv.talk.note(f"to compare both sides: {shlex.join(words)}")

@@ -14,6 +14,7 @@ from kcli.commands.pipeline.jobs import (
 )
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.from_dir import from_dir_option
 from kcli.commands.shared.options import REPORT_KINDS, TOPIC, CountType
 from kcli.commands.shared.params import (
     exact_times_option,
@@ -53,6 +54,7 @@ from kcli.pipeline.arrow_library import check_pyarrow
 @click.argument("topics", nargs=-1, required=True, type=TOPIC, metavar="TOPIC…")
 @options(
     "What to read",
+    from_dir_option(),
     partitions_option("only these partitions: 0,2-4"),
     offset_option("where to begin, and to end: earliest, -1000, N, N:M, @TIME"),
     since_option("only records from TIME on: 3h (ago), an ISO date, an epoch"),

@@ -14,6 +14,7 @@ from kcli.commands.pipeline.query_options import QueryOptions, query_options
 from kcli.commands.pipeline.query_rows import clear_the_way, result_rows
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.from_dir import check_ends
 from kcli.commands.shared.options import TOPIC
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.topic_choice import Topics
@@ -129,6 +130,7 @@ def run_query(inv: Invocation, asked: QueryOptions, folder: str | None) -> int:
     sql, specs = parsed(asked.sql, asked.serdes, asked.topics)
     decoded = [f"{part}_json" for part in ("key", "value") if getattr(specs, part) is not None]
     if asked.follow:
+        check_ends(inv.resolved, "query", "--follow")
         return follow_query(inv, asked, sql, specs, decoded)
     engine = chosen_engine(SPARK if of_spark else wanted, sql, decoded, folder, inv.talk.note)
     if engine == SPARK:

@@ -10,6 +10,7 @@ import click
 
 from kcli.commands.pipeline.jobs import TaskOptions, job_options
 from kcli.commands.shared.command import options
+from kcli.commands.shared.from_dir import from_dir_option
 from kcli.commands.shared.options import DURATION, POSITIVE_DURATION, CountType
 from kcli.commands.shared.params import exact_times_option, serde_option, since_option, until_option
 
@@ -64,6 +65,7 @@ def query_options(function: F) -> F:
     """Decorates a command whose arguments are the fields of ``QueryOptions``, but for topics and SQL."""
     for option in reversed(
         (
+            from_dir_option(),
             click.option(
                 "--engine",
                 type=click.Choice(("auto", "duckdb", "spark")),

@@ -20,10 +20,11 @@ from kcli.commands.pipeline.jobs import (
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.from_dir import from_dir_option
 from kcli.commands.shared.options import REPORT_KINDS
 from kcli.commands.shared.params import exact_times_option, since_option, until_option
 from kcli.commands.shared.shown import Shown
-from kcli.commands.shared.sides import Side
+from kcli.commands.shared.sides import Side, source_side
 from kcli.commands.shared.two_clusters import (
     check_excludes,
     exclude_option,
@@ -48,7 +49,7 @@ def _changes(params: Mapping[str, Any]) -> bool:
 class VerifyOptions:
     """One field an option of the command line; ``source`` and ``target`` are the values of ``--from`` and ``--to``."""
 
-    source: str
+    source: str | None
     target: str
     topics: tuple[str, ...]
     excludes: tuple[str, ...]
@@ -104,7 +105,8 @@ class VerifyOptions:
 )
 @options(
     "What to compare",
-    from_option("right", required=True),
+    from_option("right", required=False),
+    from_dir_option("compare with"),
     to_option("compared with it", required=True),
     topics_option("compare", required=True),
     exclude_option("compare"),
@@ -153,7 +155,7 @@ def verify(inv: Invocation, /, **given: Any) -> int:
 
     reads = asked.level != "offsets"  # which reads no record, so it has no tasks
     tasks = chosen_runner(inv, asked.tasks, "verify") if reads else asked.tasks
-    here = Side(inv, "--from", asked.source, changes=False)
+    here = source_side(inv, asked.source)
     there = Side(inv, "--to", asked.target, changes=asked.repair)
     sides = cluster_of(inv, here), cluster_of(inv, there)
     exact = asked.exact_times

@@ -337,7 +337,17 @@ class Invocation:
     # internals
 
     def _hooks(self) -> Hooks:
-        return Hooks(log=self._log, wire=self._wire if "proto" in self.areas else None)
+        return Hooks(
+            log=self._log, wire=self._wire if "proto" in self.areas else None, missing=self._lacks_part
+        )
+
+    def _lacks_part(self, error: KcliError) -> None:
+        """A part that a client has not found; each client of a command says the same."""
+        if str(error) not in self._said:
+            from kcli.account.survey import Missing  # rare
+
+            self._said.add(str(error))
+            self.lacks(Missing.of(error))
 
     def _log(self, level: str, area: str, message: str) -> None:
         """Writes one line for an event, whatever line ends a peer has put into its text."""
@@ -349,6 +359,10 @@ class Invocation:
                 area not in ("auth", "conf") or message not in self._said
             ):  # each client of a command has the same to say
                 self.talk.warn(message)
+            self._said.add(message)
+        elif level == "note":
+            if message not in self._said:
+                self.talk.note(message)
             self._said.add(message)
         else:
             self.talk.detail(message, level=1 if level == "info" else 2)

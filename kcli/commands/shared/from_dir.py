@@ -2,12 +2,15 @@
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.usage import usage
+
+if TYPE_CHECKING:
+    from kcli.profiles.resolve import Resolved
 
 
 def from_dir_option(what: str = "read") -> Callable[[Any], Any]:
@@ -18,8 +21,8 @@ def from_dir_option(what: str = "read") -> Callable[[Any], Any]:
         expose_value=False,
         callback=_keep,
         metavar="PATH",
-        help=f"{what} what brokers have left in this log directory, folder of a partition, or .log file, instead of asking "
-        "brokers; repeatable",
+        help=f"{what} what a broker has left in this log directory, folder of a partition or .log file, and ask no "
+        "broker; repeatable",
     )
 
 
@@ -39,3 +42,13 @@ def _keep(ctx: click.Context, _param: click.Parameter, paths: tuple[str, ...]) -
             )
     values = ctx.ensure_object(GlobalValues)
     values.from_dir = (*values.from_dir, *(os.path.abspath(os.path.expanduser(path)) for path in paths))
+
+
+def check_ends(resolved: "Resolved", command: str, option: str) -> None:
+    """A usage error for an option that goes on with what arrives where log directories are read."""
+    if resolved.values.get("log_dirs"):
+        raise usage(
+            f"kcli {command}: {option} with {resolved.origins['log_dirs']}",
+            why="nothing arrives in the log directories of a broker that is gone, and one that runs has it all",
+            do=f"leave {option} out, or name the brokers: -b HOST:PORT",
+        )

@@ -3,6 +3,7 @@ other sources, and of the profile in use if they are its brokers.
 """
 
 import copy
+import shlex
 from shlex import quote
 from typing import Any, TypeVar
 
@@ -26,13 +27,16 @@ _FROM_FLAGS = dict.fromkeys(
 
 
 class Side:
-    """One cluster; ``servers`` are its brokers, ``named`` is what the option says. ``changes``: whether the command
-    writes to it.
+    """One cluster; ``servers`` says where it is, ``words`` are those of the command line that name it. ``named`` is the
+    option's value; None: it is what ``--from-dir`` names. ``changes``: whether the command writes to it.
     """
 
-    def __init__(self, inv: Invocation, flag: str, named: str, *, changes: bool) -> None:
+    def __init__(self, inv: Invocation, flag: str, named: str | None, *, changes: bool) -> None:
         self._inv = inv
-        self.named = named
+        paths = inv.values.from_dir
+        self.words = (
+            [word for path in paths for word in ("--from-dir", path)] if named is None else [flag, named]
+        )
         for option, given in (("-b", inv.values.bootstrap_server), ("--profile", inv.values.profile)):
             if given is not None:
                 context = click.get_current_context()
@@ -61,9 +65,12 @@ class Side:
         self.servers = resolved.servers
         self.name = cluster_name(resolved)
         profile = resolved.profile
-        self.option = (
-            f"--profile {quote(profile.name)}" if profile is not None else f"-b {quote(self.servers)}"
-        )
+        if named is None:
+            self.option = shlex.join(self.words)
+        else:
+            self.option = (
+                f"--profile {quote(profile.name)}" if profile is not None else f"-b {quote(self.servers)}"
+            )
         # Refuses -X with options of a producer or consumer: those of a mirror follow from its flags.
         self._configuration.client_options(ConsumerOptions, inv.timeout, _FROM_FLAGS, {})
         self._configuration.check_no_registry()
@@ -81,9 +88,28 @@ class Side:
         return self._configuration.inner_options(kind, self._inv.timeout, own)
 
 
-def _sources(inv: Invocation, flag: str, named: str) -> Sources:
+def source_side(inv: Invocation, named: str | None) -> Side:
+    """The side that is read: ``--from``, or the directories of ``--from-dir``; a usage error for both, and for none."""
+    command = click.get_current_context().command_path
+    if named is not None and inv.values.from_dir:
+        raise usage(
+            f"{command}: --from and --from-dir together", why="each names the source", do="use one of them"
+        )
+    if named is None and not inv.values.from_dir:
+        raise usage(
+            f"{command}: missing option --from",
+            why="it names the source",
+            do="name it: --from PROFILE or --from HOST:PORT; or --from-dir PATH for the log directories of its brokers",
+        )
+    return Side(inv, "--from", named, changes=False)
+
+
+def _sources(inv: Invocation, flag: str, named: str | None) -> Sources:
     """A profile that is current, or in a variable, is for one cluster: for that of the two whose brokers it names."""
     values = copy.copy(inv.values)
+    if named is None:
+        return sources_of(values, lambda: None)
+    values.from_dir = ()
     by_address = ":" in named and not is_sandbox(named)
     values.bootstrap_server = named if by_address else None
     values.profile = None if by_address else named

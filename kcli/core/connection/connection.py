@@ -32,8 +32,8 @@ from kcli.core.errors import (
     NotValidatedError,
     OutcomeUnknownError,
     ProtocolError,
-    UnreadableFileError,
     RequestTimeoutError,
+    UnreadableFileError,
 )
 from kcli.core.future import Future
 from kcli.core.hooks import Hooks

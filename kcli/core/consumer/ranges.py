@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kcli.core.cluster.metadata import no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo, not_tiered
 from kcli.core.consumer.subscription import Span
-from kcli.core.errors import ConfigError, DataLossError, KcliError
+from kcli.core.errors import ConfigError, DataLossError, KcliError, NotFoundError
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import TopicPartition
 
@@ -31,12 +31,32 @@ def choose_partitions(
     """The partitions to be read; NotFoundError names a topic or a partition that does not exist."""
     chosen: list[TopicPartition] = []
     numbers = None if wanted is None else list(dict.fromkeys(wanted))
-    for topic, present in consumer.partitions(list(topics), timeout).items():
+    for topic, all_of_it in consumer.partitions(list(topics), timeout).items():
+        present = _there(consumer, topic, all_of_it, numbers)
         missing = [number for number in numbers or () if number not in present]
         if missing:
             raise no_partition(TopicPartition(topic, missing[0]), len(present))
         chosen.extend(TopicPartition(topic, n) for n in (present if numbers is None else numbers))
     return chosen
+
+
+def _there(consumer: Consumer, topic: str, present: list[int], numbers: Collection[int] | None) -> list[int]:
+    """The partitions of a topic, without those that log directories do not have: each that is wanted is missing."""
+    cluster = consumer.cluster
+    if cluster.directories is None:
+        return present
+    found = [number for number in present if cluster.view.leader(TopicPartition(topic, number)) is not None]
+    for number in present:
+        if number not in found and (numbers is None or number in numbers):
+            error = NotFoundError(
+                f"{TopicPartition(topic, number)} is not in {cluster.options.servers}",
+                why="none of the directories has a folder of it",
+                do="name the log directories of the other brokers as well",
+            )
+            if not found or numbers is not None:
+                raise error
+            cluster.hooks.missing(error)
+    return found
 
 
 def bounds(

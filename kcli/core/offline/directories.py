@@ -55,6 +55,7 @@ class Directories:
         self.asked_node = -1
         """The broker that the request is for which is answered; negative before the client knows one."""
         self._hooks = hooks
+        self._given = {os.path.normpath(path) for path in self.paths}
         self._made: dict[Any, Any] = {}
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._noted: set[str] = set()
@@ -118,6 +119,10 @@ class Directories:
             return error
         return None
 
+    def is_inside(self, folder: PartitionFolder) -> bool:
+        """Whether a folder was found in a log directory, and not named itself."""
+        return not folder.files and folder.path not in self._given
+
     def once(self, make: Callable[["Directories"], T]) -> T:
         """``make(self)``, made at the first call: what several answers are made of, as the state of the controllers."""
         if make not in self._made:
@@ -156,10 +161,9 @@ class Directories:
                 self.note(f"a broker has {one.path} open: what it writes meanwhile may be missing")
 
     def _topics(self) -> dict[str, TopicFolders]:
-        given = {os.path.normpath(path) for path in self.paths}
         by_name: dict[str, list[PartitionFolder]] = {}
         for folder in self.found.partitions:
-            if folder.state == CURRENT or folder.path in given:
+            if folder.state == CURRENT or not self.is_inside(folder):
                 by_name.setdefault(folder.tp.topic, []).append(folder)
         return {name: self._topic(name, folders) for name, folders in by_name.items()}
 

@@ -46,7 +46,7 @@ def fetch(directories: Directories, request: FetchRequest, _version: int) -> Fet
         rows = []
         for asked in topic.partitions:
             row = _row(directories, name, asked, request, 0 if is_first and room <= 0 else max(room, 1))
-            size = sum(map(len, row.records or ()))
+            size = 0 if row.records is None else sum(map(len, row.records))
             is_first = is_first or size > 0
             speaks = speaks or size > 0 or row.error_code != NONE
             room -= size
@@ -97,7 +97,11 @@ def _row(
 def _error(asked: FetchPartition, code: int) -> PartitionData:
     """Bounds are not told with an error."""
     return PartitionData(
-        partition_index=asked.partition, error_code=code, high_watermark=-1, aborted_transactions=None, records=[]
+        partition_index=asked.partition,
+        error_code=code,
+        high_watermark=-1,
+        aborted_transactions=None,
+        records=[],
     )
 
 
@@ -132,7 +136,9 @@ def _read(log: PartitionLog, offset: int, most: int, ends: _Ends, *, committed: 
             following = int.from_bytes(os.pread(segment.fileno(), 8, end), "big")
             ends[log.tp, following] = log, Place(place.segment, end)
         else:
-            end = max(end, place.position + _size_at(segment.fileno(), place.position))  # one at least (KIP-74)
+            end = max(
+                end, place.position + _size_at(segment.fileno(), place.position)
+            )  # one at least (KIP-74)
     size = min(end, segment.size) - place.position
     if size <= 0:
         return _Read(log, None, [] if committed else None)

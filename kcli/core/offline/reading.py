@@ -16,7 +16,9 @@ from kcli.core.types import TopicPartition
 T = TypeVar("T")
 
 
-def read(directories: Directories, tp: TopicPartition, find: Callable[[PartitionLog], T]) -> tuple[int, T | None]:
+def read(
+    directories: Directories, tp: TopicPartition, find: Callable[[PartitionLog], T]
+) -> tuple[int, T | None]:
     """The code of the answer, and what ``find`` has found in the partition's log."""
     try:
         log = directories.log(tp)

@@ -30,7 +30,6 @@ _OF_GROUPS = 0
 _FIRST_WITH_KEYS = 4
 _FIRST_WITH_NOT_FOUND = 6
 _FIRST_WITH_GROUPS = 8
-_NO_SUCH_GROUP = "the log directories have no such group"
 
 
 # --- coordinators ---
@@ -163,7 +162,7 @@ def streams_group_describe(
 def find_group(
     directories: Directories, group_id: str, kind: str
 ) -> tuple[int, str | None, StoredGroup | None]:
-    """Code, message and group; the group is None with a code."""
+    """Code, message (in the words of brokers, which clients read) and group; the group is None with a code."""
     try:
         lacks = coordinated(directories, TOPIC).lacks(group_id)
         if lacks is not None:
@@ -172,9 +171,9 @@ def find_group(
     except NotHereError as error:
         return error.code, error.why, None
     if found is None:
-        return GROUP_ID_NOT_FOUND, _NO_SUCH_GROUP, None
+        return GROUP_ID_NOT_FOUND, f"Group {group_id} not found.", None
     if found.group_type != kind:
-        return GROUP_ID_NOT_FOUND, f"it is a {found.group_type} group", None
+        return GROUP_ID_NOT_FOUND, f"Group {group_id} is not a {kind} group.", None
     return NONE, None, found
 
 

@@ -3,7 +3,7 @@
 All brokers of the cluster are there, and each is this process. A partition that is in no folder has no leader.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from kcli.core.error_codes import (
     LEADER_NOT_AVAILABLE,
@@ -198,10 +198,10 @@ def _partitions(directories: Directories, name: str) -> Iterator[PartitionRecord
     topic = known.topics.get(name) if known is not None else None
     folders = directories.topics[name].partitions if name in directories.topics else {}
     stored = topic.partitions if topic is not None else {}
-    numbers: Iterable[int] = (
-        sorted(stored.keys() | folders.keys()) if stored else range(max(folders, default=-1) + 1)
-    )
-    for number in numbers:
+    numbers = stored.keys() | folders.keys()
+    if not stored and any(directories.is_inside(one) for here in folders.values() for one in here):
+        numbers = set(range(max(folders) + 1))  # those between others that a log directory does not have
+    for number in sorted(numbers):
         tp = TopicPartition(name, number)
         leader = leader_of(directories, tp) if number in folders else -1
         one = stored.get(number)

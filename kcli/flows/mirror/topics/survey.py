@@ -193,7 +193,7 @@ def _topic_facts(
     values, own = ({}, {}) if isinstance(configs, KcliError) else configs_of(configs)
     return TopicFacts(
         topic.topic_id,
-        len(topic.partitions),
+        max((one.partition for one in topic.partitions), default=-1) + 1,  # log directories may lack some
         max((len(partition.replicas) for partition in topic.partitions), default=1),
         values,
         own,

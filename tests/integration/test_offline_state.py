@@ -200,7 +200,7 @@ def test_a_dead_cluster_answers_as_it_did_before(pytestconfig: pytest.Config) ->
         assert kcli("export", *there).out == export.out
         again = kcli(*CONSUME.split(), "-f", RECORD, *there)
         assert sorted(again.out.splitlines()) == sorted(records.out.splitlines())
-        with Admin(ClientOptions(log_dirs=tuple(paths))) as admin:
+        with Admin(ClientOptions(log_dirs=",".join(paths))) as admin:
             assert current(admin) == state
         # What the disks of one broker do not have is missing, and not empty.
         listed = kcli("groups", "list", "-o", "json", *from_dirs(paths[:2]))

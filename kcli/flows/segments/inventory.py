@@ -129,14 +129,14 @@ def choose(replicas: Sequence[Examined], isr: Collection[int] = ()) -> Chosen:
 
 class OpenEnd(NamedTuple):
     """A transaction that was open in a partition when its log ended. ``transactional_id``: empty where it is not known;
-    ``commits``: its coordinator had decided to commit it.
+    ``commits``: its coordinator had decided to commit it; None: no folder has what it had decided.
     """
 
     tp: TopicPartition
     producer_id: int
     first_offset: int
     transactional_id: str
-    commits: bool
+    commits: bool | None
 
 
 class Inventory(NamedTuple):
@@ -186,7 +186,10 @@ def _open_ends(directories: Directories, chosen: Mapping[TopicPartition, Chosen]
     for tp, one in chosen.items():
         committing = stored.committing(tp)
         for producer_id, first in one.taken.open:
-            yield OpenEnd(tp, producer_id, first, names.get(producer_id, ""), producer_id in committing)
+            name = names.get(producer_id)
+            yield OpenEnd(
+                tp, producer_id, first, name or "", None if name is None else producer_id in committing
+            )
 
 
 def remarks(found: Inventory) -> Iterator[str]:
@@ -223,6 +226,8 @@ def lines(found: Inventory, *, skips: bool) -> Iterator[tuple[TopicPartition, st
             if first.commits
             else "its records are not restored"
         )
+        if first.commits is None:
+            how += ", what its coordinator had decided is not there"
         yield first.tp, f"a transaction{name} (producer {first.producer_id}) was open, in {places}: {how}"
     for tp, one in found.chosen.items():
         if one.instead is not None:

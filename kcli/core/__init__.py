@@ -46,8 +46,10 @@ if TYPE_CHECKING:
     from kcli.core.consumer.subscription import Span as Span
     from kcli.core.consumer.topic_records import TopicRecords as TopicRecords
     from kcli.core.consumer.topic_records import read_topic as read_topic
+    from kcli.core.logdir.partition_log import PartitionLog as PartitionLog
     from kcli.core.permissions import AclOperation as AclOperation
     from kcli.core.producer.producer import Producer as Producer
+    from kcli.core.records.segment import Segment as Segment
     from kcli.core.share.acquired import Acknowledge as Acknowledge
     from kcli.core.share.consumer import ShareConsumer as ShareConsumer
     from kcli.core.share.fetcher import Settled as Settled
@@ -79,8 +81,10 @@ _HOMES = {
     "consumer.subscription": "Span",
     "consumer.topic_records": "TopicRecords read_topic",
     "consumer.open_transactions": "OpenTransaction",
+    "logdir.partition_log": "PartitionLog",
     "permissions": "AclOperation",
     "producer.producer": "Producer",
+    "records.segment": "Segment",
     "share.acquired": "Acknowledge",
     "share.consumer": "ShareConsumer",
     "share.fetcher": "Settled",

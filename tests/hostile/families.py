@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tests.hostile import batches, frames, groups, responses, sasl, serdes
+from tests.hostile import batches, frames, groups, logdirs, responses, sasl, serdes
 from tests.hostile.target import Family, Target
 
 _FAMILIES: dict[str, Callable[[], Family]] = {
@@ -10,6 +10,7 @@ _FAMILIES: dict[str, Callable[[], Family]] = {
     "batches": batches.family,
     "groups": groups.family,
     "frames": frames.family,
+    "logdirs": logdirs.family,
     "sasl": sasl.family,
     "serdes": serdes.family,
 }

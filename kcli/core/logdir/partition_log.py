@@ -1,6 +1,6 @@
 """One partition from its files: where a record is, what is in a range, transactions, epochs.
 
-    with PartitionLog(folder) as log:
+    with PartitionLog.open("/data/kafka/orders-3") as log:
         for segment, (position, batch) in log.batches(log.start_offset, log.end_offset):
             print(segment.path, position, batch.base_offset)
 
@@ -15,17 +15,24 @@ from collections.abc import Container, Iterator
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from kcli.core.errors import CorruptRecordsError, DamagedFileError, KcliError
+from kcli.core.errors import (
+    ConfigError,
+    CorruptRecordsError,
+    DamagedFileError,
+    KcliError,
+    NotFoundError,
+    printable,
+)
 from kcli.core.kernels.shapes import Scanned
 from kcli.core.kernels.varint import INT64_MAX
 from kcli.core.logdir import aborted_index, leader_epochs, offset_index, producer_snapshot, time_index
 from kcli.core.logdir.aborted_index import Aborted
-from kcli.core.logdir.folders import PartitionFolder, read_entries, read_file
+from kcli.core.logdir.folders import PartitionFolder, find, read_entries, read_file
 from kcli.core.logdir.leader_epochs import EpochStart
 from kcli.core.logdir.offset_index import OffsetIndex
 from kcli.core.logdir.segment_files import SegmentFile, choose_files
 from kcli.core.logdir.time_index import TimeIndex
-from kcli.core.logdir.transactions import Ended, Transactions
+from kcli.core.logdir.transactions import Ended, Transactions, markers_in
 from kcli.core.records.isolation import is_abort_marker
 from kcli.core.records.segment import Placed, Segment, Tail
 from kcli.core.records.view import BatchView
@@ -78,6 +85,24 @@ class PartitionLog:
         self._times: dict[str, TimeIndex] = {}
         self._ended: dict[str, Ended] = {}
         self.refresh()
+
+    @classmethod
+    def open(cls, *paths: str | os.PathLike[str]) -> Self:
+        """The partition that is in these paths: its folder, or ``.log`` files of it. NotFoundError if there is none.
+
+        ConfigError if there are several, as in a log directory.
+        """
+        found = find(paths)
+        if len(found.partitions) == 1:
+            return cls(found.partitions[0])
+        where = ", ".join(printable(os.fspath(path)) for path in paths)
+        if not found.partitions:
+            raise NotFoundError(
+                f"{where}: no partition", why="; ".join(missing.why for missing in found.missing)
+            )
+        raise ConfigError(
+            f"{where}: {len(found.partitions)} partitions", why="one is needed", do="name its folder"
+        )
 
     def refresh(self) -> None:
         """Reads anew which segments there are, and where the last one ends."""
@@ -149,7 +174,7 @@ class PartitionLog:
         at = self._start_before(segment, number, offset)
         while True:
             try:
-                for found in segment.scan(at, until=offset):
+                for found in segment.scan(at, until=offset, after=segment.base_offset):
                     at = found.end
             except DamagedFileError as damage:
                 if not 0 <= damage.next_offset <= offset:
@@ -201,7 +226,8 @@ class PartitionLog:
         segment = self.segment(number)
         if not self.end_offset or number == len(self.files) - 1:
             self.end_offset = max(self.end_offset, self.files[number].base_offset)
-        at, then, epoch = self._start_before(segment, number, INT64_MAX), -1, -1
+        begins = segment.base_offset
+        at, then, epoch = self._start_before(segment, number, INT64_MAX), begins, -1
         while True:
             try:
                 for found in segment.scan(at, after=then, verify=True):
@@ -216,7 +242,7 @@ class PartitionLog:
                 at = follows.position
         if number == len(self.files) - 1:
             self.tail = tail
-        if then < 0:
+        if then == begins:
             return False
         self.end_offset, self.last_epoch = max(then, self.end_offset), epoch
         return True
@@ -233,9 +259,8 @@ class PartitionLog:
             if self.files[number].base_offset >= stop:
                 return
             segment = self.segment(number)
-            at = place.position if number == place.segment else 0
-            then = -1
-            for placed in segment.batches(at, verify=verify):
+            at, then = place.position if number == place.segment else 0, segment.base_offset
+            for placed in segment.batches(at, verify=verify, after=then):
                 if placed.batch.base_offset >= stop:
                     return
                 yield segment, placed
@@ -254,8 +279,8 @@ class PartitionLog:
             if self.files[number].base_offset >= stop:
                 return
             segment = self.segment(number)
-            at, then = (place.position if number == place.segment else 0), -1
-            for found in segment.scan(at, verify=verify, until=stop):
+            at, then = place.position if number == place.segment else 0, segment.base_offset
+            for found in segment.scan(at, verify=verify, until=stop, after=then):
                 yield segment, found
                 at, then = found.end, found.next_offset
                 if then >= stop:
@@ -422,7 +447,22 @@ class PartitionLog:
         segment = self.segment(number)
         if not all(self._is_aborted(segment, number, entry) for entry in entries):
             return None
+        if self._is_aborted_after(segment, number, entries[-1].last_offset):
+            return None  # the index is older than the log
         return Ended(tuple(entries), still)
+
+    def _is_aborted_after(self, segment: Segment, number: int, offset: int) -> bool:
+        """Is there an abort marker behind the one at ``offset``?"""
+        at = self._position(segment, number, offset + 1)
+        try:
+            for found in [] if at is None else segment.scan(at):
+                for position in markers_in(found.events):
+                    batch = segment.batch_at(position)
+                    if batch is not None and is_abort_marker(batch):
+                        return True
+        except CorruptRecordsError:
+            return True
+        return False
 
     def _is_aborted(self, segment: Segment, number: int, entry: Aborted) -> bool:
         """Is there such a marker, and does a transaction of that producer begin there, if it begins in this segment?"""

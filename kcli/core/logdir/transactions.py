@@ -10,6 +10,11 @@ from kcli.core.records.segment import Segment
 _PER_EVENT = 3
 
 
+def markers_in(events: bytes) -> list[int]:
+    """The positions of the control batches among these events."""
+    return [position for position in array("q", events)[2::_PER_EVENT] if position >= 0]
+
+
 class Ended(NamedTuple):
     """Aborted transactions in the order of their markers; ``open`` are those without one, first offset by producer."""
 

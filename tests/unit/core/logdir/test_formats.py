@@ -147,12 +147,13 @@ def test_the_replica_that_is_read() -> None:
 
 def test_checkpoints_of_offsets() -> None:
     data = offsets([("a-b", 3, 7), ("__x", 0, -1)])
+    assert checkpoints.parse_offset_checkpoint(b"", "x") == {}  # as a broker creates it
     assert checkpoints.parse_offset_checkpoint(data, "x") == {
         TopicPartition("a-b", 3): 7,
         TopicPartition("__x", 0): -1,
     }
     for broken, why in (
-        (b"", "0 lines"),
+        (b"0\n", "1 lines"),
         (b"1\n0\n", "version '1'"),
         (b"0\nx\n", "'x' is not a number"),
         (b"0\n1\na 0\n", "2 fields in place of 3"),

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kcli.core.errors import DamagedFileError, FileGoneError, KcliError
+import kcli.core
+from kcli.core.errors import ConfigError, DamagedFileError, FileGoneError, KcliError, NotFoundError
 from kcli.core.kernels.varint import INT64_MAX
 from kcli.core.logdir.aborted_index import Aborted
 from kcli.core.logdir.folders import LogDirectory, PartitionFolder
@@ -342,6 +343,10 @@ def _noise(path: Path) -> None:
         file.write_bytes(Random(file.name).randbytes(file.stat().st_size))
 
 
+def _older_index(path: Path) -> None:
+    (path / name(20, ".txnindex")).write_bytes(aborted_index([(5, 0, 22, 9)]))
+
+
 def _wrong_first_offset(path: Path) -> None:
     (path / name(20, ".txnindex")).write_bytes(aborted_index([(5, 0, 22, 9), (7, 27, 28, 23)]))
 
@@ -364,6 +369,7 @@ def _a_commit(path: Path) -> None:
         _no_snapshots,
         _only_logs,
         _noise,
+        _older_index,
         _wrong_first_offset,
         _wrong_producer,
         _a_commit,
@@ -459,3 +465,17 @@ def test_any_damage_has_an_answer(tmp_path: Path) -> None:
             except KcliError:
                 pass
         file.write_bytes(whole)
+
+
+def test_a_partition_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "orders-3"
+    three_segments(path)
+    with kcli.core.PartitionLog.open(path) as log:
+        assert (log.tp, log.end_offset) == (TP, 160)
+    with PartitionLog.open(path / name(60), path / name(10)) as log:
+        assert (log.tp, log.start_offset, log.end_offset) == (TP, 10, 110)
+    with pytest.raises(NotFoundError, match="no such file or folder"):
+        PartitionLog.open(tmp_path / "orders-4")
+    write(tmp_path / "orders-4", [batch(0)])
+    with pytest.raises(ConfigError, match="2 partitions"):
+        PartitionLog.open(tmp_path)

@@ -1,5 +1,5 @@
-"""A run has its cluster from brokers, or from the log directories that brokers have left: the strongest source decides, and
-what is for the other kind is left out. Pure.
+"""A run has its cluster from brokers, or from the log directories that brokers have left: the strongest source
+decides, and what is for the other kind is left out. Pure.
 """
 
 from collections.abc import Sequence

@@ -429,9 +429,7 @@ class Fetcher:
         follows = told.next_offset if isinstance(told, CorruptRecordsError) else -1
         if told is not None and follows > state.fetch_from and self._options.on_corrupt == "skip":
             self.skipped += 1
-            what = (
-                f"{state.tp}: skipped offsets {state.fetch_from} to {follows - 1}, which are damaged: {told}"
-            )
+            what = f"skipped offsets {state.fetch_from} to {follows - 1}, which are damaged: {told}"
             self._cluster.hooks.log("warning", "fetch", what)
             state.fetch_from = follows
             self._changed[state.tp] = None

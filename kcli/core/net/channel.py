@@ -204,8 +204,8 @@ class Channel:
             self._attempt_deadline = now + self._each
 
     def adopt(self, connected: socket.socket, why: Callable[[], KcliError | None]) -> None:
-        """Takes a socket that is connected already, and does not block, as of a socket pair. ``why`` says why the other end
-        has closed it, as far as that is known.
+        """Takes a socket that is connected already, and does not block, as of a socket pair. ``why`` says why the other
+        end has closed it, as far as that is known.
         """
         self.on_stage(Stage.RESOLVED)
         self._why = why

@@ -18,8 +18,8 @@ Handler = Callable[["Directories", Any, int], Response | None]
 
 
 class Answered(NamedTuple):
-    """One API: the versions that are offered, the module of its messages, and the function that answers, as ``module.name``
-    in this package.
+    """One API: the versions that are offered, the module of its messages, and the function that answers, as
+    ``module.name`` in this package.
     """
 
     first: int

@@ -32,9 +32,9 @@ class TopicFolders(NamedTuple):
 
 
 class Directories:
-    """``paths``: log directories, folders of partitions, or single ``.log`` files. ``hooks`` are told what is notable about
-    what is read. ``committing``: what is open at the end of a log is taken as ended by its coordinator; says the producers
-    whose transactions in a partition are committed. None: it stays open.
+    """``paths``: log directories, folders of partitions, or single ``.log`` files. ``hooks`` are told what is notable
+    about what is read. ``committing``: what is open at the end of a log is taken as ended by its coordinator; says the
+    producers whose transactions in a partition are committed. None: it stays open.
 
     ConfigError where the paths belong to several clusters, NotFoundError where there is nothing to be read.
     """
@@ -135,6 +135,12 @@ class Directories:
             self._noted.add(text)
             self._hooks.log(level, "conf", text)
 
+    def miss(self, error: KcliError) -> None:
+        """Tells that a part of what is read is not there, once."""
+        if str(error) not in self._noted:
+            self._noted.add(str(error))
+            self._hooks.missing(error)
+
     def close(self) -> None:
         """Closes the files; they are opened anew when they are asked for."""
         for log in self._logs.values():
@@ -193,8 +199,8 @@ class Directories:
             )
         elif -1 < chosen.high_watermark < chosen.end_offset:
             self.note(
-                f"{tp}: offsets {chosen.high_watermark} to {chosen.end_offset - 1} are above the last high watermark that "
-                "was saved: they may not have been committed"
+                f"{tp}: offsets {chosen.high_watermark} to {chosen.end_offset - 1} are above the last high watermark "
+                "that was saved: they may not have been committed"
             )
         return chosen
 

@@ -7,7 +7,7 @@ batch, as brokers' do.
 import os
 from bisect import bisect_right
 from operator import attrgetter
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from kcli.core.error_codes import NONE, OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_ID
 from kcli.core.logdir.offset_index import IndexEntry, OffsetIndex
@@ -15,6 +15,8 @@ from kcli.core.logdir.partition_log import PartitionLog, Place
 from kcli.core.offline.directories import Directories
 from kcli.core.offline.file_slices import FileSlice, OpenFile
 from kcli.core.offline.reading import read
+from kcli.core.offline.seams import check_seam
+from kcli.core.protocol.codec import Buffer
 from kcli.core.protocol.messages.fetch import (
     AbortedTransaction,
     FetchableTopicResponse,
@@ -46,7 +48,7 @@ def fetch(directories: Directories, request: FetchRequest, _version: int) -> Fet
         rows = []
         for asked in topic.partitions:
             row = _row(directories, name, asked, request, 0 if is_first and room <= 0 else max(room, 1))
-            size = 0 if row.records is None else sum(map(len, row.records))
+            size = sum(len(part) for part in cast("list[FileSlice]", row.records))
             is_first = is_first or size > 0
             speaks = speaks or size > 0 or row.error_code != NONE
             room -= size
@@ -76,7 +78,10 @@ def _row(
     ends = directories.once(_ends)
 
     def find(log: PartitionLog) -> _Read | None:
-        return _read(log, asked.fetch_offset, most, ends, committed=committed)
+        found = _read(log, asked.fetch_offset, most, ends, committed=committed)
+        if found is not None and found.records is not None and not found.records.position:
+            check_seam(directories, log, asked.fetch_offset)
+        return found
 
     code, found = read(directories, tp, find)
     if code:
@@ -90,7 +95,8 @@ def _row(
         last_stable_offset=found.log.last_stable_offset if committed else found.log.end_offset,
         log_start_offset=found.log.start_offset,
         aborted_transactions=found.aborted,
-        records=[] if found.records is None else [found.records],
+        # The encoder asks its buffers only for their length, and hands them on.
+        records=cast("list[Buffer]", [] if found.records is None else [found.records]),
     )
 
 
@@ -148,7 +154,7 @@ def _read(log: PartitionLog, offset: int, most: int, ends: _Ends, *, committed: 
             AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset)
             for one in log.aborted(offset, stop)
         ]
-    return _Read(log, FileSlice(OpenFile(segment.fileno()), place.position, size), aborted)
+    return _Read(log, FileSlice(OpenFile(segment.path, segment.fileno()), place.position, size), aborted)
 
 
 def _end_of(log: PartitionLog, number: int, limit: int) -> tuple[int, int]:

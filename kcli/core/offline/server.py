@@ -1,15 +1,13 @@
 """The server of a cluster of log directories: a thread that reads requests from socket pairs and answers them in order.
 
-No port is opened: a client gets its end of a pair from ``connect``. The records of a fetch go from the file to the socket
-in the kernel (``sendfile``); where that is not possible they are read and sent in pieces. The thread starts with the first
-connection and ends with the last.
+No port is opened: a client gets its end of a pair from ``connect``. The records of a fetch go from the file to the
+socket in the kernel (``sendfile``). The thread starts with the first connection and ends with the last.
 
 Requests of a connection are answered one after the other, as brokers do. A handler that has nothing to say yet is asked
 again when the request's ``max_wait_ms`` is over.
 """
 
 import contextlib
-import os
 import selectors
 import socket
 import struct
@@ -212,22 +210,15 @@ class _Conversation:
         try:
             while outgoing:
                 first = outgoing.popleft()
-                if isinstance(first, FileSlice):
-                    rest = self._send_slice(first)
-                else:
-                    count = self.end.send(first)
-                    rest = memoryview(first)[count:]
+                rest = first.send(self.end) if isinstance(first, FileSlice) else self._send_bytes(first)
                 if len(rest):
                     outgoing.appendleft(rest)
         except BlockingIOError:
             outgoing.appendleft(first)
         return not outgoing
 
-    def _send_slice(self, part: FileSlice) -> FileSlice:
-        sent = os.sendfile(self.end.fileno(), part.file.descriptor, part.position, part.size)
-        if not sent:
-            raise EndedError  # the file has become shorter: the client asks again, and gets what there is
-        return FileSlice(part.file, part.position + sent, part.size - sent)
+    def _send_bytes(self, part: Buffer) -> Buffer:
+        return memoryview(part)[self.end.send(part) :]
 
 
 def frame_of(

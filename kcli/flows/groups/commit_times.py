@@ -11,8 +11,8 @@ from typing import Any
 from kcli.core.admin.admin import Admin
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError
-from kcli.core.types import GroupPartition, Record, TopicPartition
 from kcli.core.names import coordinator_partition
+from kcli.core.types import GroupPartition, Record, TopicPartition
 from kcli.flows.groups.bounded_reads import Budget, known_bounds, read_backwards
 from kcli.serde.errors import DecodeError
 from kcli.serde.internal.serde import InternalTopicSerde

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
-from kcli.core.types import TopicPartition
 from kcli.core.names import coordinator_partition
+from kcli.core.types import TopicPartition
 from kcli.flows.cluster_state import in_sync_required, is_offline
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 The files are made here: segments of 1 GB of records of 100 bytes in batches of 16 KB, with their indexes, in the page
 cache. Each contender runs in turn, round by round. Kafka's tool reads the first segment only, with --deep-iteration, its
-output thrown away; rates are bytes a second, so they compare. ``kcli consume --from-dir --count`` is one where it is there.
+output thrown away; rates are bytes a second, so they compare. ``kcli consume --from-dir --count`` is one, too.
 
 KCLI_BENCH_BYTES (5,000,000,000), KCLI_BENCH_ROUNDS (3), KCLI_BENCH_FOLDER (the folder for temporary files).
 """

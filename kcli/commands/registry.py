@@ -223,7 +223,7 @@ ROWS: dict[str, Row] = {
     "perf e2e": ("perf.e2e:e2e", CHANGES, "send and receive records, and measure the time between"),
     "perf compare": ("perf.compare:compare", LOCAL, "compare two runs, with confidence intervals"),
     "query": ("query:query", READS, "query topics by SQL"),
-    "segments": ("segments:segments", NOUN, "read the files of brokers' logs: list, describe, dump, verify and restore them"),
+    "segments": ("segments:segments", NOUN, "read, verify and restore the files of brokers' logs"),
     "segments list": (
         "segments.list:list_segments", LOCAL,
         "list topics, partitions or segments of log directories, with sizes, offsets and times",

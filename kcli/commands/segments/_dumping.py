@@ -107,7 +107,7 @@ class _Dump:
             self._rows(indexes or logs, indexes=bool(indexes) or self._options.indexes)
         if self._errors > _MOST_ERRORS:
             inv.talk.note(f"{counted(self._errors - _MOST_ERRORS, 'further place')} with damage")
-        return inv.finish(done=self._read > 0 or not files)
+        return inv.finish(done=self._read > 0)
 
     def _rows(self, files: list[Dumped], *, indexes: bool) -> None:
         inv = self._inv

@@ -25,7 +25,7 @@ BY = ("topic", "partition", "segment")
     "--by",
     type=click.Choice(BY),
     default="partition",
-    metavar="WHAT",
+    metavar="topic|partition|segment",
     help="a line for each topic, partition or segment (default: partition)",
 )
 @topic_option

@@ -38,15 +38,16 @@ def verify_segments(
 ) -> int:
     """Check that logs are whole: checksums, offsets, indexes, epochs, transactions, snapshots, checkpoints.
 
-    Checks the checksum and the header of every batch; that offsets rise, and none is missing within and between segments
-    unless the topic is compacted; that the entries of .index, .timeindex and .txnindex agree with the log; that
-    leader-epoch-checkpoint has the epochs of the batches; that .snapshot files and partition.metadata are whole; that
-    the log reaches its checkpoints.
+    All batches are read. Damage is exit code 5, each with file, byte and offset, and what it affects.
+
+    The checksum and the header of every batch are right; offsets rise, and none is missing within and between segments
+    unless the topic is compacted; the entries of .index, .timeindex and .txnindex agree with the log, and
+    leader-epoch-checkpoint has the epochs of the batches; .snapshot files and partition.metadata are whole; the log
+    reaches its checkpoints.
 
     Whether a topic is compacted is in the metadata log: name the log directories of a controller as well. Without it,
     missing offsets are a note. A last batch that is not whole, at the end of the last segment, is a note too: a broker
-    that was killed leaves one, and cuts it off when it starts. Damage is exit code 5, each with
-    file, byte and offset, and what it affects; what could not be read is 6.
+    that was killed leaves one, and cuts it off when it starts. What could not be read is exit code 6.
 
     --compare compares the batches of two replicas, with checksums, where both have them; of compacted topics the records.
     A difference above the high watermark is a note: it was not acknowledged by all replicas.

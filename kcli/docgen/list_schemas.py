@@ -23,6 +23,7 @@ _TYPES: dict[str, Schema] = {
     "scalar": {"type": ["string", "number", "boolean"]},
     "time": {"type": "string", "format": "date-time"},
     "any": {"type": ["string", "number", "boolean", "array", "null"]},
+    "json": {"type": ["string", "number", "boolean", "array", "object", "null"]},
     "object": {"type": "object"},
     "texts": {"type": "object", "additionalProperties": {"type": "string"}},
     "counts": {"type": "object", "additionalProperties": {"type": "integer"}},

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ SUFFIXES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot", ".checkpoi
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the log directory of a broker that stopped: several segments, all codecs, aborted transactions."""
     kept = tmp_path_factory.mktemp("kept") / "data"
     with sandboxed(extra=TEST_PROPERTIES, jvm_options=QUICK_JVM) as kafka:
@@ -49,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for node in kafka.nodes:
             node.stop()
         shutil.copytree(data, kept)
-    yield kept
+    return kept
 
 
 def files_of(folder: Path) -> list[str]:

@@ -524,7 +524,7 @@ LISTS = {
             "What was restored of log directories: the recovery point.",
             "segments restore",
             (
-                Items("RestoredPartition", "A partition.", "commands.segments._restoring:RESTORED"),
+                Items("RestoredPartition", "A partition.", "commands.mirror.report:RESTORED"),
                 Items(
                     "MirrorGroupOffset",
                     "An offset of a group: a line of ndjson; other documents have them in their groups.",

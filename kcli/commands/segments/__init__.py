@@ -15,7 +15,10 @@ from kcli.commands.shared.command import Group
             "whether all of it is whole: checksums, offsets, indexes, epochs",
         ),
         ("kcli segments dump /data/kafka/orders-3 --records", "the records of a partition"),
-        ("kcli segments restore /mnt/disk1 /mnt/disk2 --to new", "the topics of a cluster that is gone, to another one"),
+        (
+            "kcli segments restore /mnt/disk1 /mnt/disk2 --to new",
+            "the topics of a cluster that is gone, to another one",
+        ),
     ),
 )
 def segments() -> None:

@@ -2,11 +2,10 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
-from kcli.commands.mirror.promoting import RECOVERY, recovery_row
-from kcli.commands.mirror.report import COLUMNS, Rows, report
+from kcli.commands.mirror.promoting import recovery_row
+from kcli.commands.mirror.report import RESTORED, Rows, report
 from kcli.commands.segments._paths import missing_file
 from kcli.commands.shared.context import ClusterName, Invocation
 from kcli.commands.shared.copy_plan import CopyShown, Names
@@ -23,11 +22,6 @@ from kcli.flows.stop import Stop
 from kcli.output.progress import counted
 
 O = TypeVar("O", bound=ClientOptions)  # noqa: E741
-
-_AT_A_GLANCE = (
-    "topic", "partition", "target", "records", "state", "error", "copied_to", "copied_time", "may_be_missing",
-)  # fmt: skip
-RESTORED = tuple(replace(one, wide=one.key not in _AT_A_GLANCE) for one in (*COLUMNS, *RECOVERY))
 
 
 class LogDirectories:

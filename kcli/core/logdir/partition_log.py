@@ -258,9 +258,11 @@ class PartitionLog:
         for number in range(place.segment, len(self.files)):
             if self.files[number].base_offset >= stop:
                 return
-            segment = self.segment(number)
+            segment, behind = self.segment(number), self._behind(number)
             at, then = place.position if number == place.segment else 0, segment.base_offset
             for placed in segment.batches(at, verify=verify, after=then):
+                if placed.batch.last_offset >= behind:
+                    raise _beyond(segment, placed, then, behind)
                 if placed.batch.base_offset >= stop:
                     return
                 yield segment, placed
@@ -278,14 +280,16 @@ class PartitionLog:
         for number in range(place.segment, len(self.files)):
             if self.files[number].base_offset >= stop:
                 return
-            segment = self.segment(number)
+            segment, behind = self.segment(number), self._behind(number)
             at, then = place.position if number == place.segment else 0, segment.base_offset
-            for found in segment.scan(at, verify=verify, until=stop, after=then):
+            for found in segment.scan(at, verify=verify, until=min(stop, behind), after=then):
                 yield segment, found
                 at, then = found.end, found.next_offset
                 if then >= stop:
                     return
             last = segment.batch_at(at, verify=False)
+            if last is not None and last.last_offset >= behind:
+                raise _beyond(segment, Placed(at, last), then, behind)
             if last is not None and last.last_offset >= stop:
                 if last.base_offset < stop:
                     for found in segment.scan(at, at + 1, verify=verify):
@@ -293,13 +297,17 @@ class PartitionLog:
                 return
             self._whole(segment, number, at, then)
 
+    def _behind(self, number: int) -> int:
+        """Where the segment after this one begins: what is in this one has lower offsets."""
+        return self.files[number + 1].base_offset if number + 1 < len(self.files) else INT64_MAX
+
     def _whole(self, segment: Segment, number: int, at: int, then: int) -> None:
         """Bytes behind the last batch are damage where another segment follows."""
         if number < len(self.files) - 1:
             tail = segment.tail(at, then)
             if tail is not None:
-                follows = self.files[number + 1].base_offset
-                raise DamagedFileError(segment.path, at, why=tail.why, offset=then, next_offset=follows)
+                behind = self._behind(number)
+                raise DamagedFileError(segment.path, at, why=tail.why, offset=then, next_offset=behind)
 
     # --- times ---
 
@@ -411,8 +419,7 @@ class PartitionLog:
         for number in range(place.segment, len(self.files)):
             ended = self.ended(number)
             aborted += [one for one in ended.aborted if one.last_offset >= start and one.first_offset < stop]
-            behind = self.files[number + 1].base_offset if number + 1 < len(self.files) else INT64_MAX
-            if behind >= stop and all(first >= stop for first in ended.open.values()):
+            if self._behind(number) >= stop and all(first >= stop for first in ended.open.values()):
                 break  # none of those that were open at the end is open any more
         if self._committing is not None:
             aborted += [
@@ -549,3 +556,8 @@ class PartitionLog:
         if self._committing is not None:
             return self.end_offset
         return min((one.first_offset for one in self.open_transactions()), default=self.end_offset)
+
+
+def _beyond(segment: Segment, placed: Placed, offset: int, behind: int) -> DamagedFileError:
+    why = f"{placed.batch.extent}, and the next segment begins at offset {behind}"
+    return DamagedFileError(segment.path, placed.position, why=why, offset=offset, next_offset=behind)

@@ -262,6 +262,19 @@ def test_a_segment_that_ends_too_early_is_damage(tmp_path: Path) -> None:
         assert offsets(log, 110)[0] == 110
 
 
+def test_offsets_of_the_next_segment_are_damage(tmp_path: Path) -> None:
+    path = tmp_path / "orders-3"
+    write(path, [batch(10), batch(70)])
+    write(path, [batch(20), batch(21)])
+    with opened(path) as log:
+        for read in (log.batches, log.scan):
+            for stop in (15, 21, 99):
+                with pytest.raises(DamagedFileError, match="the next segment begins at offset 20") as caught:
+                    list(read(10, stop))
+                assert (caught.value.offset, caught.value.next_offset) == (11, 20)
+        assert offsets(log, 20) == [20, 21]
+
+
 def test_files_that_vanish(tmp_path: Path) -> None:
     path = tmp_path / "orders-3"
     three_segments(path)

@@ -18,6 +18,7 @@ from kcli.core.types import Record
 from tests.batches import batch_of
 from tests.fake.cluster import FakeCluster
 from tests.run import ROOT, environment
+from tests.segments import batch, write
 
 PAGES = "\n".join((ROOT / page).read_text() for page in ("README.md", "docs/reading.md"))
 LINES = [
@@ -103,6 +104,9 @@ def test_line(line: str, cluster: FakeCluster, tmp_path: Path) -> None:
     for name, content in INPUTS.items():
         (tmp_path / name).write_bytes(content)
     (tmp_path / "work").chmod(0o755)
+    if "--from-dir" in line:
+        now = int(time.time() * 1000)
+        write(tmp_path / "kafka-data" / "orders-0", [batch(0, [value(0)], times=[now])])
     if "-i failed" in line:
         (tmp_path / "bad.ndjson").write_text(json.dumps(FAILED_BEFORE) + "\n")
     define = f'kcli() {{ "{sys.executable}" -m kcli "$@"; }}; set -o pipefail; '

@@ -12,9 +12,9 @@ import pytest
 
 from kcli.core import Admin
 from kcli.core.hooks import NO_HOOKS
+from kcli.core.names import java_hash
 from kcli.core.options import ClientOptions
 from kcli.core.permissions import AclOperation
-from kcli.core.names import java_hash
 from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition

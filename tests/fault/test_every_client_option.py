@@ -38,6 +38,7 @@ from tests.fake.script import FOREVER
 from tests.fault.watching import Heard
 from tests.identity_provider import Granted, IdentityProvider
 from tests.lasting import Moment, lasted
+from tests.segments import batch, write
 
 NAMES = [field.name for field in dataclasses.fields(ClientOptions)]
 
@@ -201,6 +202,15 @@ def ssl_endpoint_identification_algorithm(_cluster: FakeCluster) -> None:
 
 def enable_ssl_certificate_verification(_cluster: FakeCluster) -> None:
     assert _tls(enable_ssl_certificate_verification=False).verify_mode is ssl.CERT_NONE
+
+
+def log_dirs(_cluster: FakeCluster) -> None:
+    with TemporaryDirectory() as path:
+        write(Path(path, "orders-0"), [batch(0)])
+        with Cluster(ClientOptions(log_dirs=path)) as client:
+            client.connect(10)
+            assert client.directories is not None
+            assert client.all_topics(client.deadline(10)).topics.keys() == {"orders"}
 
 
 def metadata_allowed_hosts(cluster: FakeCluster) -> None:
@@ -552,7 +562,7 @@ def allow_plaintext_secrets(cluster: FakeCluster) -> None:
 PROOFS: dict[str, Callable[[FakeCluster], None]] = {
     proof.__name__: proof
     for proof in (
-        bootstrap_servers, client_id, security_protocol, ssl_ca_location, ssl_ca_pem, ssl_truststore_type,
+        bootstrap_servers, log_dirs, client_id, security_protocol, ssl_ca_location, ssl_ca_pem, ssl_truststore_type,
         ssl_truststore_password, ssl_certificate_location, ssl_key_location, ssl_certificate_pem, ssl_key_pem,
         ssl_key_password, ssl_keystore_location, ssl_keystore_type, ssl_keystore_password,
         ssl_endpoint_identification_algorithm, enable_ssl_certificate_verification, request_timeout_ms,

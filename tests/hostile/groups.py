@@ -1,11 +1,12 @@
 """Targets: what members of a group send one another, and the records of brokers' own topics. Not a test."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache, partial
 from random import Random
 from typing import Any
 
-from kcli.core.errors import CorruptRecordsError
+from kcli.core.errors import CorruptRecordsError, ProtocolError
 from kcli.core.group.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kcli.core.group.assignors.leading import assignments, read_members
 from kcli.core.group.assignors.range import RangeAssignor
@@ -16,6 +17,11 @@ from kcli.core.group.consumer_protocol import (
     decode_assignment,
     encode_subscription,
 )
+from kcli.core.offline.coordinator_log import CoordinatorLog, StoredValue
+from kcli.core.offline.group_state import GroupState
+from kcli.core.offline.image import MetadataImage
+from kcli.core.offline.share_state import ShareState
+from kcli.core.offline.transaction_state import StoredTransactions
 from kcli.core.protocol.messages.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
@@ -24,7 +30,7 @@ from kcli.core.protocol.messages.join_group import JoinGroupResponseMember
 from kcli.core.protocol.schema import Struct
 from kcli.core.protocol.stored.kinds import KINDS
 from kcli.core.protocol.stored.metadata_records import KINDS as METADATA_KINDS
-from kcli.core.types import TopicPartition
+from kcli.core.types import Record, TopicPartition
 from kcli.flows.mirror.copy.offset_map import OffsetMap
 from kcli.flows.mirror.job.state import JobState, PartitionProgress, job_record, load_jobs, partition_records
 from kcli.serde.errors import DecodeError
@@ -32,6 +38,7 @@ from kcli.serde.internal.metadata_serde import MetadataSerde
 from kcli.serde.internal.serde import InternalTopicSerde
 from kcli.serde.json_text import dump_json
 from kcli.serde.serde import SerdeContext
+from tests.batches import batch_of
 from tests.hostile.mutator import Mark, Sample, mutate, packed, zigzag
 from tests.hostile.responses import after, body_sample
 from tests.hostile.target import Family, Target
@@ -122,7 +129,21 @@ def _internal_run(serde: InternalTopicSerde, part: str, data: bytes) -> None:
         if not data:
             return
         key, data = data[1 : 1 + data[0]], data[1 + data[0] :]
+        _replay(serde.name, key, data)
     dump_json(serde.decode(data, SerdeContext("__topic", part, (), key))).encode()
+
+
+def _replay(name: str, key: bytes, value: bytes) -> None:
+    """As a reader of log directories does it."""
+    log = CoordinatorLog()
+    log.values[key] = StoredValue(0, value)
+    state = {
+        "consumer_offsets": GroupState,
+        "transaction_state": StoredTransactions,
+        "share_group_state": ShareState,
+    }[name]()
+    with suppress(ProtocolError):
+        state.add(log)
 
 
 @cache
@@ -171,6 +192,8 @@ def _metadata() -> Iterator[Target]:
 
 
 def _metadata_run(serde: MetadataSerde, data: bytes) -> None:
+    with suppress(ProtocolError):  # its replay stops, too
+        MetadataImage().replay([batch_of([Record("__cluster_metadata", 0, 0, 0, 0, None, data)])])
     dump_json(serde.decode(data, SerdeContext("__cluster_metadata", "value"))).encode()
 
 

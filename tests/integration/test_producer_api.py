@@ -11,8 +11,8 @@ from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.core.kernels.active import encode_headers
 from kcli.core.kernels.shapes import NO_HEADERS
-from kcli.core.producer.batch import RecordFuture
 from kcli.core.names import java_hash
+from kcli.core.producer.batch import RecordFuture
 from kcli.core.producer.serialization import RecordTooLargeError, SerializationError
 from kcli.core.records.batch import RecordBatch
 from kcli.core.records.builder import BatchBuilder

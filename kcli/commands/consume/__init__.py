@@ -64,7 +64,7 @@ SAMPLE = Word("sample", _sample)
         ("kcli consume orders --latest-per-key", "the last value of each key"),
         ("kcli consume orders --key 4711 --offset latest --expect 1.. --within 10s", "a check in a script"),
         (
-            "kcli consume orders --from-dir /var/lib/kafka/data --since 1d -o ndjson",
+            "kcli consume orders --from-dir kafka-data --since 1d -o ndjson",
             "what a dead broker has left on its disk",
         ),
         ("kcli consume orders -g billing", "as a member of a group, from its committed offsets on"),

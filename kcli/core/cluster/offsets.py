@@ -114,7 +114,10 @@ def list_offsets(
                     TopicPartition(topic.name, p.partition_index),
                     OffsetInfo(p.offset, p.timestamp, p.leader_epoch),
                 )
-                yield tp, p.error_code or _checked(tp, wanted.get(tp, 0), info), info
+                told = None
+                if p.error_code and cluster.directories is not None:
+                    told = cluster.directories.failure(tp, 0)  # which file, and where
+                yield tp, told or p.error_code or _checked(tp, wanted.get(tp, 0), info), info
 
     what = "listing offsets of"
     found = fan_out(

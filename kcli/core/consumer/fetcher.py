@@ -427,6 +427,8 @@ class Fetcher:
         directories = self._cluster.directories
         told = directories.failure(state.tp, state.fetch_from) if directories is not None else None
         follows = told.next_offset if isinstance(told, CorruptRecordsError) else -1
+        if getattr(told, "offset", -1) not in (-1, state.fetch_from):
+            follows = -1  # it is further on, and only what it says of transactions is needed here
         if told is not None and follows > state.fetch_from and self._options.on_corrupt == "skip":
             self.skipped += 1
             what = f"skipped offsets {state.fetch_from} to {follows - 1}, which are damaged: {told}"

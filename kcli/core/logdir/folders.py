@@ -326,7 +326,7 @@ _PIECE = 1 << 16
 
 
 def read_entries(path: str) -> bytes:
-    """The content of an index as far as there are entries: up to the zeros with which the one of the segment that is written
+    """The content of an index as far as there are entries: up to the zeros with which that of the segment that is written
     to is filled. Empty where there is none that can be read.
     """
     try:

@@ -59,7 +59,7 @@ _BROKER_KEYS: dict[str, tuple[tuple[int, str], ...]] = {
     "segment.jitter.ms": ((1, "log.roll.jitter.ms"), (_HOUR, "log.roll.jitter.hours")),
     "segment.ms": ((1, "log.roll.ms"), (_HOUR, "log.roll.hours")),
 }
-"""For a key of topics those of brokers, and how many of its units one of theirs has (Kafka's ServerTopicConfigSynonyms)."""
+"""For a key of topics those of brokers, and how many of its units one of theirs has (ServerTopicConfigSynonyms)."""
 
 
 def describe_configs(
@@ -158,7 +158,7 @@ def _of_topics(values: dict[str, str]) -> dict[str, str]:
         for factor, broker_key in broker_keys:
             if broker_key in values and topic_key not in found:
                 value = values[broker_key]
-                found[topic_key] = str(int(value) * factor) if factor > 1 else value
+                found[topic_key] = str(int(value) * factor) if factor > 1 and value.isdecimal() else value
     return found
 
 

@@ -19,6 +19,7 @@ from kcli.core.types import TopicPartition
 
 T = TypeVar("T")
 
+METADATA_LOG = "__cluster_metadata"
 _NODE = 0
 """The number of the node where no directory says whose it is."""
 
@@ -61,7 +62,8 @@ class Directories:
         self._noted: set[str] = set()
         self.found = find(paths)
         self._check_found()
-        self.topics = self._topics()
+        self.topics: dict[str, TopicFolders] = {}
+        self._find_topics()
         self.by_id = {topic.id: topic for topic in self.topics.values() if topic.id != NO_UUID}
 
     @property
@@ -166,16 +168,19 @@ class Directories:
             if one.live:
                 self.note(f"a broker has {one.path} open: what it writes meanwhile may be missing")
 
-    def _topics(self) -> dict[str, TopicFolders]:
+    def _find_topics(self) -> None:
+        """That of the metadata log first: it says which folders are of an older topic of the same name."""
         by_name: dict[str, list[PartitionFolder]] = {}
         for folder in self.found.partitions:
             if folder.state == CURRENT or not self.is_inside(folder):
                 by_name.setdefault(folder.tp.topic, []).append(folder)
-        return {name: self._topic(name, folders) for name, folders in by_name.items()}
+        for name in sorted(by_name, key=lambda one: (one != METADATA_LOG, one)):
+            self.topics[name] = self._topic(name, by_name[name])
 
     def _topic(self, name: str, folders: Sequence[PartitionFolder]) -> TopicFolders:
         ids = {folder.topic_id for folder in folders} - {NO_UUID}
-        topic_id = max(ids, key=lambda one: _last_change(folders, one), default=NO_UUID)
+        stored = self._stored_id(name) if len(ids) > 1 else None
+        topic_id = stored or max(ids, key=lambda one: _last_change(folders, one), default=NO_UUID)
         partitions: dict[int, tuple[PartitionFolder, ...]] = {}
         for folder in folders:
             if folder.topic_id in (topic_id, NO_UUID):
@@ -186,6 +191,14 @@ class Directories:
                     f"{folder.path} is not read: it belongs to an older topic of the name {name}", "warning"
                 )
         return TopicFolders(name, topic_id, partitions)
+
+    def _stored_id(self, name: str) -> bytes | None:
+        """The id of a topic by the metadata log, if there is one."""
+        from kcli.core.offline import states  # it reads the metadata log from here
+
+        known = states.known_image(self)
+        topic = known.topics.get(name) if known is not None else None
+        return topic.topic_id if topic is not None else None
 
     def _opened(self, tp: TopicPartition, folders: Sequence[PartitionFolder]) -> PartitionLog:
         logs = [PartitionLog(folder) for folder in folders]
@@ -214,7 +227,8 @@ class Directories:
             if index != choice.number:
                 log.close()
         chosen = logs[choice.number].folder.path
-        self.note(f"{tp} is read from {chosen}, of {len(logs)} replicas")
+        if len({(one.last_epoch, one.end_offset) for one in replicas}) > 1:
+            self.note(f"{tp} is read from {chosen}, of {len(logs)} replicas that end at different offsets")
         for one in choice.differences:
             how = "beyond it" if one.beyond else "instead of its records"
             self.note(

@@ -6,15 +6,18 @@ batch, as brokers' do.
 
 import os
 from bisect import bisect_right
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import NamedTuple, cast
 
 from kcli.core.error_codes import NONE, OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_ID
+from kcli.core.errors import DamagedFileError
+from kcli.core.logdir.aborted_index import Aborted
 from kcli.core.logdir.offset_index import IndexEntry, OffsetIndex
 from kcli.core.logdir.partition_log import PartitionLog, Place
 from kcli.core.offline.directories import Directories
 from kcli.core.offline.file_slices import FileSlice, OpenFile
-from kcli.core.offline.reading import read
+from kcli.core.offline.reading import last_stable, read
 from kcli.core.offline.seams import check_seam
 from kcli.core.protocol.codec import Buffer
 from kcli.core.protocol.messages.fetch import (
@@ -26,14 +29,19 @@ from kcli.core.protocol.messages.fetch import (
     FetchTopic,
     PartitionData,
 )
-from kcli.core.records.batch import LENGTH_END
+from kcli.core.records.batch import HEADER_SIZE, LENGTH_END, MAGIC
+from kcli.core.records.segment import PIECE
 from kcli.core.types import TopicPartition
+
+_FEW = 1 << 9
+_MAGIC_AT, _ATTRIBUTES_AT, _OF_TRANSACTIONS = 16, 22, 0x30
 
 
 class _Read(NamedTuple):
     """What a partition has at the offset that is asked for."""
 
     log: PartitionLog
+    limit: int
     records: FileSlice | None
     aborted: list[AbortedTransaction] | None
 
@@ -78,7 +86,8 @@ def _row(
     ends = directories.once(_ends)
 
     def find(log: PartitionLog) -> _Read | None:
-        found = _read(log, asked.fetch_offset, most, ends, committed=committed)
+        limit = last_stable(directories, log) if committed else log.end_offset
+        found = _read(log, asked.fetch_offset, most, ends, limit, committed=committed)
         if found is not None and found.records is not None and not found.records.position:
             check_seam(directories, log, asked.fetch_offset)
         return found
@@ -92,7 +101,7 @@ def _row(
         partition_index=asked.partition,
         error_code=NONE,
         high_watermark=found.log.end_offset,
-        last_stable_offset=found.log.last_stable_offset if committed else found.log.end_offset,
+        last_stable_offset=found.limit,
         log_start_offset=found.log.start_offset,
         aborted_transactions=found.aborted,
         # The encoder asks its buffers only for their length, and hands them on.
@@ -119,18 +128,19 @@ def _ends(_directories: Directories) -> _Ends:
     return {}
 
 
-def _read(log: PartitionLog, offset: int, most: int, ends: _Ends, *, committed: bool) -> _Read | None:
-    """None for an offset that is not in the log."""
+def _read(
+    log: PartitionLog, offset: int, most: int, ends: _Ends, limit: int, *, committed: bool
+) -> _Read | None:
+    """What is there from an offset up to ``limit``; None for an offset that is not in the log."""
     if not log.start_offset <= offset <= log.end_offset:
         return None
-    limit = log.last_stable_offset if committed else log.end_offset
     known = ends.pop((log.tp, offset), None)
     if known is not None and known[0] is log and offset < limit:
         place: Place | None = known[1]
     else:
         place = log.locate(offset) if offset < limit else None
     if place is None:
-        return _Read(log, None, [] if committed else None)
+        return _Read(log, limit, None, [] if committed else None)
     segment = log.segment(place.segment)
     end, stop = _end_of(log, place.segment, limit)
     if place.position + most < end:
@@ -147,14 +157,38 @@ def _read(log: PartitionLog, offset: int, most: int, ends: _Ends, *, committed: 
             )  # one at least (KIP-74)
     size = min(end, segment.size) - place.position
     if size <= 0:
-        return _Read(log, None, [] if committed else None)
+        return _Read(log, limit, None, [] if committed else None)
     aborted = None
     if committed:
+        rows: Sequence[Aborted] = ()
+        if not is_plain(segment.fileno(), place.position, size):
+            try:
+                rows = log.aborted(offset, stop)
+            except DamagedFileError as damage:
+                before = damage.position - place.position
+                if damage.path != segment.path or not 0 < before < size:
+                    raise
+                size = before
+                rows = log.aborted(offset, damage.offset)
+            segment.forget(place.position, place.position + size + PIECE)
         aborted = [
-            AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset)
-            for one in log.aborted(offset, stop)
+            AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset) for one in rows
         ]
-    return _Read(log, FileSlice(OpenFile(segment.path, segment.fileno()), place.position, size), aborted)
+    records = FileSlice(OpenFile(segment.path, segment.fileno()), place.position, size)
+    return _Read(log, limit, records, aborted)
+
+
+def is_plain(descriptor: int, position: int, size: int) -> bool:
+    """Whether a slice is known to have no batch of a transaction: by a look at the headers, where these are few."""
+    end = position + size
+    for _ in range(_FEW):
+        head = os.pread(descriptor, HEADER_SIZE, position)
+        if len(head) < HEADER_SIZE or head[_MAGIC_AT] != MAGIC or head[_ATTRIBUTES_AT] & _OF_TRANSACTIONS:
+            return False
+        position += LENGTH_END + int.from_bytes(head[8:LENGTH_END], "big")
+        if position >= end:
+            return position == end
+    return False
 
 
 def _end_of(log: PartitionLog, number: int, limit: int) -> tuple[int, int]:

@@ -36,7 +36,7 @@ class FileSlice:
         return self.size
 
     def send(self, end: socket) -> "FileSlice":
-        """Sends some of it, in the kernel if that can; returns the rest. UnreadableFileError if the file does not have it.
+        """Sends some of it, in the kernel if that can; returns the rest. UnreadableFileError if the file lacks it.
 
         BlockingIOError: the socket has no room.
         """

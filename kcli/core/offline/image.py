@@ -74,7 +74,7 @@ class MetadataImage:
                 for offset, _key, value in keys_and_values(batch):
                     record = self._decoded(offset, value)
                     if record is not None:
-                        self._in_transaction(record)
+                        self._replay_one(offset, record)
                 self.timestamp = max(self.timestamp, batch.max_timestamp)
             self.end_offset = batch.next_offset
             self.leader_epoch = batch.leader_epoch
@@ -95,6 +95,15 @@ class MetadataImage:
         except ProtocolError as error:
             raise ProtocolError(
                 f"the record of {TOPIC} at offset {offset} cannot be read", why=str(error)
+            ) from None
+
+    def _replay_one(self, offset: int, record: Struct) -> None:
+        try:
+            self._in_transaction(record)
+        except KeyError as error:
+            raise ProtocolError(
+                f"the record of {TOPIC} at offset {offset} does not fit those before it",
+                why=f"{type(record).__name__} is about {error}, which does not exist",
             ) from None
 
     def _in_transaction(self, record: Struct) -> None:

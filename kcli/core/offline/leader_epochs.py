@@ -1,5 +1,6 @@
 """OffsetForLeaderEpoch: where an epoch of a log ends (KIP-101, KIP-320)."""
 
+from kcli.core.errors import CorruptRecordsError
 from kcli.core.logdir.leader_epochs import EpochStart, end_of_epoch
 from kcli.core.logdir.partition_log import PartitionLog
 from kcli.core.offline.directories import Directories
@@ -35,7 +36,10 @@ def offset_for_leader_epoch(
 
 def epoch_at(log: PartitionLog, offset: int) -> int:
     """The leader epoch of the record at an offset; −1 where it is not known."""
-    return max((entry.epoch for entry in log.epochs() if entry.start_offset <= offset), default=-1)
+    try:
+        return max((entry.epoch for entry in log.epochs() if entry.start_offset <= offset), default=-1)
+    except CorruptRecordsError:
+        return -1
 
 
 def _row(directories: Directories, tp: TopicPartition, epoch: int) -> EpochEndOffset:

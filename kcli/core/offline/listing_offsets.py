@@ -4,7 +4,7 @@ from kcli.core.error_codes import NONE, UNSUPPORTED_VERSION
 from kcli.core.logdir.partition_log import PartitionLog, TimedOffset
 from kcli.core.offline.directories import Directories
 from kcli.core.offline.leader_epochs import epoch_at
-from kcli.core.offline.reading import read
+from kcli.core.offline.reading import last_stable, read
 from kcli.core.protocol.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
@@ -46,7 +46,7 @@ def _row(
 ) -> ListOffsetsPartitionResponse:
     if timestamp < 0 and version < _SINCE.get(timestamp, version + 1):
         return ListOffsetsPartitionResponse(partition_index=tp.partition, error_code=UNSUPPORTED_VERSION)
-    code, found = read(directories, tp, lambda log: _find(log, timestamp, committed=committed))
+    code, found = read(directories, tp, lambda log: _find(directories, log, timestamp, committed=committed))
     if found is None:
         return ListOffsetsPartitionResponse(partition_index=tp.partition, error_code=code)
     return ListOffsetsPartitionResponse(
@@ -58,8 +58,8 @@ def _row(
     )
 
 
-def _find(log: PartitionLog, timestamp: int, *, committed: bool) -> TimedOffset:
-    end = log.last_stable_offset if committed else log.end_offset
+def _find(directories: Directories, log: PartitionLog, timestamp: int, *, committed: bool) -> TimedOffset:
+    end = last_stable(directories, log) if committed else log.end_offset
     if timestamp == END:
         return TimedOffset(end, -1, log.last_epoch)
     if timestamp in (START, LOCAL_START):

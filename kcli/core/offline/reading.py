@@ -16,6 +16,15 @@ from kcli.core.types import TopicPartition
 T = TypeVar("T")
 
 
+def last_stable(directories: Directories, log: PartitionLog) -> int:
+    """The last stable offset; where damage hides which transactions are open, that is noted, and it is the end."""
+    try:
+        return log.last_stable_offset
+    except CorruptRecordsError as error:
+        directories.note(f"{log.tp}: which transactions are open is not known: {error}", "warning")
+        return log.end_offset
+
+
 def read(
     directories: Directories, tp: TopicPartition, find: Callable[[PartitionLog], T]
 ) -> tuple[int, T | None]:

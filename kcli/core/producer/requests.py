@@ -61,7 +61,7 @@ def _needed(api: type[Request], apis: Mapping[int, tuple[int, int]], where: obje
     try:
         return choose_version(api, apis, where)
     except UnsupportedError as error:
-        error.do = do
+        error.do = error.do or do
         raise
 
 

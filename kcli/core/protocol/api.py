@@ -20,7 +20,7 @@ Decode = Callable[..., tuple[Any, int]]
 """As ``compiler.decode``."""
 
 API_VERSIONS = 18
-_METADATA, _VOTE = 3, 52
+_PRODUCE, _METADATA, _VOTE = 0, 3, 52
 """Of every broker, and of every controller."""
 
 _HEADER = struct.Struct(">ihhi")
@@ -116,6 +116,12 @@ def choose_version(
     theirs = offered.get(request.api_key)
     if theirs is None:
         is_controller = _METADATA not in offered and _VOTE in offered
+        if _METADATA in offered and _PRODUCE not in offered:
+            raise UnsupportedError(
+                f"{where} does not offer {request.api_name}",
+                why="log directories are only read",
+                do="name brokers: -b HOST:PORT, or another profile",
+            )
         raise UnsupportedError(
             f"{where} does not offer {request.api_name}",
             why="it is a controller, and only brokers do"

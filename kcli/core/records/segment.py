@@ -156,6 +156,14 @@ class Segment:
         self._fill(start, stop)
         return self._data[start:stop]
 
+    def forget(self, start: int, stop: int) -> None:
+        """Gives the pages from ``start`` up to ``stop`` back that were mapped in for a look; views of them stay valid."""
+        page = mmap.PAGESIZE
+        low = start // page * page
+        if self._map is not None and stop > low:
+            with suppress(OSError):
+                self._map.madvise(mmap.MADV_DONTNEED, low, min(stop, self.size) - low)
+
     def batches(
         self, start: int = 0, stop: int | None = None, *, verify: bool = False, after: int = -1
     ) -> Iterator[Placed]:

@@ -339,7 +339,7 @@ def test_relative_paths_become_those_of_the_imported_files_folder() -> None:
 )
 def test_options_that_sound_like_files_are_declared_as_paths(field: "dataclasses.Field[object]") -> None:
     """An option that is forgotten here would lead to another file in another folder."""
-    sounds = field.name.endswith(("_location", "_file", "_keytab", "_path"))
+    sounds = field.name.endswith(("_location", "_file", "_keytab", "_path", "_dirs"))
     assert bool(field.metadata["path"]) == sounds
 
 

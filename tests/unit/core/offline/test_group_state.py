@@ -1,7 +1,7 @@
 """Groups, committed offsets and transactions, replayed as coordinators load them."""
 
 from kcli.core.offline.coordinator_log import CoordinatorLog
-from kcli.core.offline.group_state import GroupState
+from kcli.core.offline.group_state import _TYPES, GroupState
 from kcli.core.offline.share_state import SharePartition, ShareStart, ShareState
 from kcli.core.offline.transaction_state import StoredTransactions, state_name
 from kcli.core.protocol.stored import group_records as stored
@@ -185,3 +185,12 @@ def test_an_update_of_a_share_partition_follows_its_snapshot() -> None:
     )
     state.add(log)
     assert state.starts == {SharePartition("s", b"a" * 16, 0): ShareStart(10, 3, 4)}
+
+
+def test_every_kind_of_record_belongs_to_a_type_of_group() -> None:
+    others = [
+        value.__name__
+        for _key, value in stored.KINDS.values()
+        if not value.__name__.startswith(tuple(_TYPES))
+    ]
+    assert others == ["OffsetCommitValue"]

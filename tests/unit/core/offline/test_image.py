@@ -1,5 +1,8 @@
 """The metadata image: what each kind of record does to it."""
 
+import pytest
+
+from kcli.core.errors import ProtocolError
 from kcli.core.offline.image import _APPLY, MetadataImage
 from kcli.core.protocol.schema import Struct
 from kcli.core.protocol.stored import metadata_records as stored
@@ -188,3 +191,8 @@ def test_control_batches_say_only_where_the_log_is() -> None:
     image = MetadataImage()
     image.replay([control(0, 2, epoch=3), metadata_batch(1, topic("a"), epoch=3), control(2, 5, epoch=4)])
     assert (image.end_offset, image.leader_epoch, len(image.topics)) == (3, 4, 1)
+
+
+def test_a_record_about_what_does_not_exist_is_an_error_with_its_offset() -> None:
+    with pytest.raises(ProtocolError, match=r"offset 1 does not fit .*PartitionRecord"):
+        image_of(topic("a"), partition(0, B))

@@ -326,6 +326,22 @@ def test_a_topic_inherits_what_is_set_for_brokers_and_secrets_stay(log_dir: Path
     assert unknown.error_code == 3
 
 
+def test_the_metadata_log_says_which_folder_is_of_an_older_topic(tmp_path: Path) -> None:
+    old, new = "b2xkb2xkb2xkb2xkb2xkbw", "bmV3bmV3bmV3bmV3bmV3bg"  # base64 of 16 bytes
+    for node, topic_id in ((1, new), (2, old)):
+        write_log_dir(tmp_path / str(node), node)
+        folder = tmp_path / str(node) / "orders-0"
+        write_log(folder, [commits(("x", node))])
+        (folder / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}\n")
+    stored_id = b"newnewnewnewnewn"
+    write_log(tmp_path / "1" / f"{TOPIC}-0", [metadata_batch(0, broker(1), topic("orders", stored_id))])
+    notes = Notes()
+    directories = Directories([str(tmp_path / "1"), str(tmp_path / "2")], notes)
+    (only,) = directories.topics["orders"].partitions[0]
+    assert only.path == str(tmp_path / "1" / "orders-0")
+    assert any("older topic" in text for text in notes.texts)
+
+
 def test_every_answer_is_of_a_version_that_the_message_has() -> None:
     for key, row in ANSWERS.items():
         kind, handler = row.load()

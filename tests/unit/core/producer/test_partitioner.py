@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.core.errors import UnknownPartitionError
-from kcli.core.options import ProducerOptions
 from kcli.core.names import java_hash
+from kcli.core.options import ProducerOptions
 from kcli.core.producer.partitioner import ANYWHERE, SPREADS_NULLS, partitioner
 
 pytestmark = pytest.mark.filterwarnings(

@@ -17,6 +17,7 @@ WALL_MS_FOR = {
     "kcli/core/consumer/open_transactions.py": "how long ago a broker's timestamp was, for a message",
     "kcli/core/net/tls/failures.py": "the time of day in an error about a certificate",
     "kcli/core/net/tls/pem_files.py": "whether a certificate of one's own is valid now",
+    "kcli/core/offline/transactions.py": "how long transactions have been open, as brokers reckon it for a list",
     "kcli/core/producer/producer.py": "the timestamp of a record that has none",
 }
 """The only places that may ask for the time of day, and what for: none of them waits by it."""

@@ -143,6 +143,8 @@ def ended(line: str, seconds: float, folder: Path) -> "subprocess.CompletedProce
     """How the line ends over a link with so late answers."""
     folder.mkdir()
     (folder / "lines.txt").write_text("one\ntwo\nthree\n")
+    (folder / "gone-0").mkdir()
+    (folder / "gone-0" / "00000000000000000000.log").write_bytes(b"")
     (folder / "offsets.csv").write_text("g,t,0,3\n")
     (folder / "topic.yaml").write_text(
         "apiVersion: kcli/v1\nkind: Topic\nmetadata: {name: t}\nspec: {partitions: 3}\n"

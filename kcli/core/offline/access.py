@@ -6,7 +6,7 @@ No secret leaves the log directories: keys and salts of credentials are in no an
 from kcli.core.error_codes import NONE, RESOURCE_NOT_FOUND
 from kcli.core.offline.directories import Directories
 from kcli.core.offline.image import Entity, MetadataImage
-from kcli.core.offline.states import NotHereError, metadata_image
+from kcli.core.offline.metadata_log import NotHereError
 from kcli.core.protocol.messages import describe_acls as acls
 from kcli.core.protocol.messages import describe_client_quotas as quotas
 from kcli.core.protocol.messages import describe_delegation_token as tokens
@@ -23,7 +23,7 @@ def describe_acls(
 ) -> acls.DescribeAclsResponse:
     """Those that the filter matches (KIP-290)."""
     try:
-        known = metadata_image(directories)
+        known = directories.image()
     except NotHereError as error:
         code, message = error.code, error.why
         return acls.DescribeAclsResponse(
@@ -79,7 +79,7 @@ def describe_user_scram_credentials(
 ) -> scram.DescribeUserScramCredentialsResponse:
     """Mechanisms and iterations; no users, or null, means all."""
     try:
-        known = metadata_image(directories)
+        known = directories.image()
     except NotHereError as error:
         code, message = error.code, error.why
         return scram.DescribeUserScramCredentialsResponse(
@@ -113,7 +113,7 @@ def describe_client_quotas(
 ) -> quotas.DescribeClientQuotasResponse:
     """Those of the entities that have all components that are asked for; with ``strict``, and no others."""
     try:
-        known = metadata_image(directories)
+        known = directories.image()
     except NotHereError as error:
         code, message = error.code, error.why
         return quotas.DescribeClientQuotasResponse(
@@ -152,7 +152,7 @@ def describe_delegation_token(
 ) -> tokens.DescribeDelegationTokenResponse:
     """Those of the owners, without the HMAC; no owners, or null, means all."""
     try:
-        known = metadata_image(directories)
+        known = directories.image()
     except NotHereError as error:
         return tokens.DescribeDelegationTokenResponse(error_code=error.code, tokens=[], throttle_time_ms=0)
     owners = {f"{one.principal_type}:{one.principal_name}" for one in request.owners or ()}

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from kcli.core.error_codes import NONE, UNKNOWN_TOPIC_OR_PARTITION
 from kcli.core.offline.directories import Directories
 from kcli.core.offline.image import MetadataImage
-from kcli.core.offline.states import NotHereError, asked_node, metadata_image
+from kcli.core.offline.metadata_log import NotHereError
+from kcli.core.offline.states import asked_node
 from kcli.core.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -67,7 +68,7 @@ def describe_configs(
 ) -> DescribeConfigsResponse:
     """The values that are set on each resource, and for a broker those that are set for all of them."""
     try:
-        known = metadata_image(directories)
+        known = directories.image()
     except NotHereError as error:
         code, message = error.code, error.why
         return DescribeConfigsResponse(
@@ -91,7 +92,7 @@ def list_config_resources(
 ) -> ListConfigResourcesResponse:
     """What has a configuration of its own; version 0 lists client metrics."""
     try:
-        known = metadata_image(directories)
+        known = directories.image()
     except NotHereError as error:
         return ListConfigResourcesResponse(throttle_time_ms=0, error_code=error.code, config_resources=[])
     wanted = request.resource_types or ([_CLIENT_METRICS] if _version == 0 else list(_OWN_SOURCE))

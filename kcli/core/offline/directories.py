@@ -14,12 +14,15 @@ from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.logdir.folders import CURRENT, Found, PartitionFolder, find
 from kcli.core.logdir.partition_log import PartitionLog
 from kcli.core.logdir.replicas import Replica, choose_replica
+from kcli.core.offline.image import TOPIC as METADATA_LOG
+from kcli.core.offline.image import MetadataImage
+from kcli.core.offline.metadata_log import NotHereError, read_image
 from kcli.core.protocol.schema import NO_UUID
+from kcli.core.protocol.stored.metadata_records import PartitionRecord
 from kcli.core.types import TopicPartition
 
 T = TypeVar("T")
 
-METADATA_LOG = "__cluster_metadata"
 _NODE = 0
 """The number of the node where no directory says whose it is."""
 
@@ -82,14 +85,32 @@ class Directories:
         """Whether a broker has one of the directories open."""
         return any(found.live for found in self.found.log_dirs)
 
+    def image(self) -> MetadataImage:
+        """The state of the controllers; NotHereError without a metadata log, as of a cluster with ZooKeeper."""
+        return self.once(_image)
+
+    def known_image(self) -> MetadataImage | None:
+        """The same; None if there is none, or if it cannot be read, which is noted."""
+        try:
+            return self.image()
+        except NotHereError:
+            return None
+        except KcliError as error:
+            self.note(f"the metadata log cannot be read: {error}", "warning")
+            return None
+
+    def stored_partition(self, tp: TopicPartition) -> PartitionRecord | None:
+        """A partition as the metadata log has it; None for the metadata log itself, and without one."""
+        known = self.known_image() if tp.topic != METADATA_LOG else None
+        topic = known.topics.get(tp.topic) if known is not None else None
+        return topic.partitions.get(tp.partition) if topic is not None else None
+
     def in_sync(self, tp: TopicPartition) -> Collection[int]:
         """The brokers whose replicas of a partition were in sync, as far as the directories say.
 
         A broker that stops in order is the last one out of the ISR, and then an eligible leader (KIP-966).
         """
-        from kcli.core.offline import states  # it reads the metadata log from here
-
-        partition = states.stored_partition(self, tp)
+        partition = self.stored_partition(tp)
         if partition is None:
             return ()
         return partition.isr or partition.eligible_leader_replicas or partition.last_known_elr or ()
@@ -194,9 +215,7 @@ class Directories:
 
     def _stored_id(self, name: str) -> bytes | None:
         """The id of a topic by the metadata log, if there is one."""
-        from kcli.core.offline import states  # it reads the metadata log from here
-
-        known = states.known_image(self)
+        known = self.known_image()
         topic = known.topics.get(name) if known is not None else None
         return topic.topic_id if topic is not None else None
 
@@ -237,6 +256,10 @@ class Directories:
                 "warning",
             )
         return logs[choice.number]
+
+
+def _image(directories: Directories) -> MetadataImage:
+    return read_image(directories.log(TopicPartition(METADATA_LOG, 0)), directories.note)
 
 
 def _node_of(log: PartitionLog) -> int:

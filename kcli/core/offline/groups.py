@@ -10,7 +10,8 @@ from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE, UNSTABLE_OFFSET_COMM
 from kcli.core.offline import transaction_state
 from kcli.core.offline.directories import Directories
 from kcli.core.offline.group_state import CLASSIC, CONSUMER, STREAMS, TOPIC, Committed, StoredGroup
-from kcli.core.offline.states import NotHereError, asked_node, coordinated, groups, leader_of
+from kcli.core.offline.metadata_log import NotHereError
+from kcli.core.offline.states import asked_node, coordinated, groups, leader_of
 from kcli.core.protocol.messages import consumer_group_describe as consumer
 from kcli.core.protocol.messages import describe_groups as classic
 from kcli.core.protocol.messages import offset_fetch as fetch

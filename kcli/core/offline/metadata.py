@@ -15,7 +15,7 @@ from kcli.core.error_codes import (
 from kcli.core.offline.answers import ANSWERS
 from kcli.core.offline.directories import Directories
 from kcli.core.offline.image import TOPIC as METADATA_LOG
-from kcli.core.offline.states import asked_node, known_image, leader_of, nodes
+from kcli.core.offline.states import asked_node, leader_of, nodes
 from kcli.core.protocol.messages import describe_topic_partitions as described
 from kcli.core.protocol.messages import list_partition_reassignments as moves
 from kcli.core.protocol.messages.api_versions import (
@@ -53,7 +53,7 @@ def api_versions(
     directories: Directories, _request: ApiVersionsRequest, _version: int
 ) -> ApiVersionsResponse:
     """What is answered, and nothing that writes; features as the asked broker registered them."""
-    known = known_image(directories)
+    known = directories.known_image()
     broker = known.brokers.get(asked_node(directories)) if known is not None else None
     return ApiVersionsResponse(
         error_code=NONE,
@@ -85,7 +85,7 @@ def metadata(directories: Directories, request: MetadataRequest, version: int) -
         rows = [_known(directories, name) for name in _names(directories)]
     else:
         rows = [_asked(directories, row) for row in asked]
-    known = known_image(directories)
+    known = directories.known_image()
     brokers = known.brokers if known is not None else {}
     return MetadataResponse(
         brokers=[
@@ -107,7 +107,7 @@ def describe_cluster(
     directories: Directories, request: DescribeClusterRequest, _version: int
 ) -> DescribeClusterResponse:
     """The brokers with the addresses that they had, as far as they are known."""
-    known = known_image(directories)
+    known = directories.known_image()
     brokers = []
     for number in nodes(directories):
         registered = known.brokers.get(number) if known is not None else None
@@ -136,7 +136,7 @@ def describe_cluster(
 
 def _names(directories: Directories) -> list[str]:
     """The metadata log is no topic of the cluster, but can be read when it is named."""
-    known = known_image(directories)
+    known = directories.known_image()
     return sorted(
         (directories.topics.keys() | (known.topics.keys() if known is not None else set[str]()))
         - {METADATA_LOG}
@@ -144,14 +144,14 @@ def _names(directories: Directories) -> list[str]:
 
 
 def _topic_id(directories: Directories, name: str) -> bytes:
-    known = known_image(directories)
+    known = directories.known_image()
     if known is not None and name in known.topics:
         return known.topics[name].topic_id
     return directories.topics[name].id if name in directories.topics else NO_UUID
 
 
 def _name_of(directories: Directories, topic_id: bytes) -> str | None:
-    known = known_image(directories)
+    known = directories.known_image()
     name = known.topic_name(topic_id) if known is not None else None
     if name is None and topic_id in directories.by_id:
         name = directories.by_id[topic_id].name
@@ -194,7 +194,7 @@ def _known(directories: Directories, name: str) -> MetadataResponseTopic:
 
 def _partitions(directories: Directories, name: str) -> Iterator[PartitionRecord]:
     """As the metadata log has them, or made up from the folders; leader −1 where there is no folder."""
-    known = known_image(directories)
+    known = directories.known_image()
     topic = known.topics.get(name) if known is not None else None
     folders = directories.topics[name].partitions if name in directories.topics else {}
     stored = topic.partitions if topic is not None else {}

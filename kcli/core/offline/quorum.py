@@ -9,7 +9,7 @@ from kcli.core.errors import DamagedFileError
 from kcli.core.logdir.folders import read_file
 from kcli.core.offline.directories import Directories
 from kcli.core.offline.image import TOPIC
-from kcli.core.offline.states import NotHereError, metadata_image
+from kcli.core.offline.metadata_log import NotHereError
 from kcli.core.protocol.messages.describe_quorum import (
     DescribeQuorumListener,
     DescribeQuorumNode,
@@ -30,7 +30,7 @@ def describe_quorum(
 ) -> DescribeQuorumResponse:
     """The voters are those of ``quorum-state``, else the controllers that registered; how far each was is not known."""
     try:
-        known = metadata_image(directories)
+        known = directories.image()
         log = directories.log(TopicPartition(TOPIC, 0))
         if log is None:
             raise NotHereError(TOPIC)

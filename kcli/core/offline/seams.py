@@ -3,7 +3,6 @@
 from kcli.core.errors import DataLossError
 from kcli.core.logdir.partition_log import PartitionLog
 from kcli.core.offline.directories import Directories
-from kcli.core.offline.states import known_image
 from kcli.core.types import TopicPartition
 
 _TOPIC_CONFIG = 2
@@ -42,7 +41,7 @@ def check_seam(directories: Directories, log: PartitionLog, offset: int) -> None
 
 def _is_compacted(directories: Directories, tp: TopicPartition) -> bool | None:
     """By the configuration of the topic in the metadata log; None where it is not known."""
-    known = known_image(directories)
+    known = directories.known_image()
     if known is None:
         return None
     return "compact" in known.configs.get((_TOPIC_CONFIG, tp.topic), {}).get(_POLICY, "delete")

@@ -7,9 +7,10 @@ from kcli.core.offline import share_state
 from kcli.core.offline.directories import Directories
 from kcli.core.offline.group_state import SHARE, StoredGroup
 from kcli.core.offline.groups import EMPTY, assignment_epoch, find_group, group_epoch
+from kcli.core.offline.metadata_log import NotHereError
 from kcli.core.offline.reading import read
 from kcli.core.offline.share_state import SharePartition, ShareStart
-from kcli.core.offline.states import NotHereError, coordinated, share_starts
+from kcli.core.offline.states import coordinated, share_starts
 from kcli.core.protocol.messages import describe_share_group_offsets as offsets
 from kcli.core.protocol.messages import share_group_describe as share
 from kcli.core.protocol.stored import group_records as stored

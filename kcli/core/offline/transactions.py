@@ -6,9 +6,10 @@ from kcli.core import clock
 from kcli.core.error_codes import INVALID_REQUEST, NONE, TRANSACTIONAL_ID_NOT_FOUND
 from kcli.core.logdir.partition_log import PartitionLog
 from kcli.core.offline.directories import Directories
+from kcli.core.offline.metadata_log import NotHereError
 from kcli.core.offline.producers import Producer, producers_of
 from kcli.core.offline.reading import read
-from kcli.core.offline.states import NotHereError, asked_node, coordinated, leader_of, transactions
+from kcli.core.offline.states import asked_node, coordinated, leader_of, transactions
 from kcli.core.offline.transaction_state import TOPIC, state_name
 from kcli.core.protocol.messages import describe_producers as producers
 from kcli.core.protocol.messages import describe_transactions as described

@@ -13,7 +13,7 @@ from kcli.core.logdir.folders import PartitionFolder
 from kcli.core.logdir.partition_log import OpenTransaction, PartitionLog
 from kcli.core.logdir.replicas import Replica, choose_replica
 from kcli.core.offline.directories import Directories
-from kcli.core.offline.states import known_image, transactions
+from kcli.core.offline.states import transactions
 from kcli.core.records.segment import Tail
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.topics.routes import is_internal, selects
@@ -160,7 +160,7 @@ def take_inventory(
     """Reads all replicas of the topics that are selected."""
     chosen: dict[TopicPartition, Chosen] = {}
     paths: list[str] = []
-    image = known_image(directories)
+    image = directories.known_image()
     for topic in directories.topics.values():
         if is_internal(topic.name) or topic.name.startswith("__cluster_"):
             paths += [folder.path for folders in topic.partitions.values() for folder in folders]

@@ -10,13 +10,11 @@ from kcli.core.hooks import Hooks
 from kcli.core.offline.answers import ANSWERS
 from kcli.core.offline.directories import Directories
 from kcli.core.offline.image import TOPIC
+from kcli.core.offline.metadata_log import NotHereError
 from kcli.core.offline.states import (
-    NotHereError,
     coordinated,
     groups,
-    known_image,
     leader_of,
-    metadata_image,
     nodes,
 )
 from kcli.core.protocol.messages.describe_acls import DescribeAclsRequest
@@ -104,7 +102,7 @@ def test_the_newest_whole_snapshot_is_continued_by_the_log(log_dir: Path) -> Non
     write_snapshot(folder, 10, topic("old", b"o" * 16))
     write_snapshot(folder, 11, topic("snapshot"))
     (folder / f"{12:020d}-0000000001.checkpoint.part").write_bytes(b"")
-    image = metadata_image(opened(log_dir))
+    image = opened(log_dir).image()
     assert image.topics.keys() == {"snapshot", "after"}
     assert image.end_offset == 12
 
@@ -115,7 +113,7 @@ def test_a_snapshot_that_is_not_whole_is_passed_over(log_dir: Path) -> None:
     write_snapshot(folder, 10, topic("whole", b"o" * 16))
     write_snapshot(folder, 11, topic("part"), whole=False)
     notes = Notes()
-    image = metadata_image(Directories([str(log_dir)], notes))
+    image = Directories([str(log_dir)], notes).image()
     assert image.topics.keys() == {"whole", "a"}
     assert any("has no footer" in text for text in notes.texts)
 
@@ -125,7 +123,7 @@ def test_a_log_whose_beginning_nothing_says_is_no_state(log_dir: Path) -> None:
     write_log(folder, [metadata_batch(10, topic("a"))], start=10)
     write_snapshot(folder, 9, topic("too old", b"o" * 16))
     with pytest.raises(NotHereError, match="no snapshot"):
-        metadata_image(opened(log_dir))
+        opened(log_dir).image()
 
 
 def test_damage_of_the_metadata_log_is_an_error_and_no_older_state(log_dir: Path) -> None:
@@ -137,8 +135,8 @@ def test_damage_of_the_metadata_log_is_an_error_and_no_older_state(log_dir: Path
     data[70] ^= 1
     path.write_bytes(data)
     with pytest.raises(CorruptRecordsError):
-        metadata_image(opened(log_dir))
-    assert known_image(opened(log_dir)) is None
+        opened(log_dir).image()
+    assert opened(log_dir).known_image() is None
 
 
 def test_of_several_metadata_logs_the_one_with_the_highest_epoch_counts(tmp_path: Path) -> None:
@@ -149,7 +147,7 @@ def test_of_several_metadata_logs_the_one_with_the_highest_epoch_counts(tmp_path
             batches.append(metadata_batch(3, stored.NoOpRecord(), epoch=epoch))
         write_log(tmp_path / str(node) / f"{TOPIC}-0", batches)
     directories = opened(tmp_path / "1", tmp_path / "2")
-    assert metadata_image(directories).topics.keys() == {"newer"}
+    assert directories.image().topics.keys() == {"newer"}
     assert nodes(directories) == [1, 2]
 
 

@@ -68,6 +68,19 @@ ELSEWHERE = {
         "GroupLagList PartitionLag (*rows.COLUMNS['partition'],*rows.WATCHED)",
         "GroupLagList MemberLag (*rows.COLUMNS['member'],*rows.WATCHED)",
     ],
+    "commands/segments/_dumping.py:_Dump._rows": [
+        "SegmentBatchList SegmentBatch BATCHES",
+        "SegmentRecordList SegmentRecord RECORDS",
+        "SegmentEntryList SegmentEntry ENTRIES",
+    ],
+    "commands/segments/_listing.py:list_segments": [
+        "StoredTopicList StoredTopic TOPICS",
+        "StoredPartitionList StoredPartition PARTITIONS",
+        "SegmentList Segment SEGMENTS",
+    ],
+    "commands/segments/_listing.py:describe_segments": [
+        "StoredPartitionDescriptionList StoredPartitionDescription DESCRIBED"
+    ],
     "commands/groups/_listing.py:list_groups": ["GroupList Group (*COLUMNS,*LAG)"],
     # A document has the keys of the item, which the golden documents have.
     "commands/perf/result.py:print_result": ["PerfReport PerfReport FIGURES"],

@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 bootstrap_servers=kafka.bootstrap, compression_type=codec, batch_size=16_384
             ) as producer:
                 for number in range(4000):
-                    value = f"{codec} {number} {'x' * (number % 300)}".encode()
+                    value = f"{codec} {number} {'x' * (number % 600)}".encode()
                     headers = (("h", b"1"),) if number % 7 == 0 else ()
                     producer.send(ProducerRecord(orders, value, b"k%d" % (number % 50), headers))
         with Producer(bootstrap_servers=kafka.bootstrap, transactional_id="t") as producer:
@@ -82,7 +82,7 @@ def test_what_a_broker_has_written_is_whole(folder: Path) -> None:
     items = json.loads(done.out)["items"]
     assert {item["verdict"] for item in items} == {"whole"}
     (orders,) = (item for item in items if item["topic"].startswith("orders"))
-    assert (orders["records"], orders["segments"] > 2) == (20_000, True)
+    assert (orders["records"], orders["segments"] > 1) == (20_000, True)
 
 
 def test_the_metadata_log_is_decoded(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from kcli.account.survey import Missing
 from kcli.commands.segments._paths import missing_file
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.topic_choice import glob_regex
 from kcli.commands.shared.usage import usage
 from kcli.core.errors import CorruptRecordsError, DamagedFileError, KcliError
 from kcli.core.logdir.aborted_index import Aborted
@@ -73,10 +75,6 @@ def dump_segments(inv: Invocation, paths: tuple[str, ...], options: DumpOptions)
 def _chosen(inv: Invocation, files: list[Dumped], topics: tuple[str, ...]) -> list[Dumped]:
     if not topics:
         return files
-    import re
-
-    from kcli.commands.shared.topic_choice import glob_regex
-
     patterns = [re.compile(glob_regex(topic)) for topic in topics]
     for topic, pattern in zip(topics, patterns, strict=True):
         if not any(pattern.match(file.tp.topic) for file in files):

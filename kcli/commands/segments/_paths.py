@@ -19,10 +19,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def path_arguments(function: F) -> F:
-    """``PATH…``, at least one; each exists."""
-    found: F = click.argument(
-        "paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(exists=True)
-    )(function)
+    """``PATH…``, at least one."""
+    found: F = click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=click.Path())(function)
     return found
 
 
@@ -41,7 +39,7 @@ def topic_option(function: F) -> F:
 
 def read_folders(inv: Invocation, paths: tuple[str, ...], topics: tuple[str, ...] = ()) -> Found:
     """What is in the paths, of the chosen topics; the rest is reported as missing. Also notes what a broker has open."""
-    from kcli.core.logdir.folders import find
+    from kcli.core.logdir.folders import find  # core is loaded when a command runs
 
     found = find(paths)
     chosen = chosen_partitions(inv, found.partitions, topics)
@@ -63,7 +61,7 @@ def chosen_partitions(
     """Those of the topics; all without any. A topic that is not there is missing."""
     if not topics:
         return list(partitions)
-    from kcli.commands.shared.topic_choice import glob_regex
+    from kcli.commands.shared.topic_choice import glob_regex  # likewise
 
     chosen: list[PartitionFolder] = []
     for topic in topics:

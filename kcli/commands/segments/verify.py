@@ -28,7 +28,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 @click.option(
     "--compare",
     metavar="DIR",
-    type=click.Path(exists=True, file_okay=False),
+    type=click.Path(),
     help="compare with the replicas of the same partitions in the log directory of another broker",
 )
 @topic_option

@@ -9,7 +9,7 @@ from kcli.core.logdir.partition_log import PartitionLog
 from kcli.core.logdir.producer_snapshot import SUFFIX, parse_producer_snapshot
 from kcli.flows.segments.listing import id_text
 from kcli.flows.segments.policies import Policy
-from kcli.output.tables import Column
+from kcli.output.tables import Column, time_text
 
 _PRODUCER = (
     Column("producer_id", values="count", meaning="Its id."),
@@ -174,8 +174,6 @@ def lines_of(item: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _text(key: str, value: Any) -> str:
-    from kcli.output.tables import time_text
-
     if key in ("first_time", "last_time"):
         return time_text(value)
     if isinstance(value, bool):

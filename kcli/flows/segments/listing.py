@@ -1,6 +1,7 @@
 """What ``segments list`` shows of each segment, partition or topic: sizes, first and last offset and time."""
 
 import os
+from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -154,8 +155,6 @@ def _node(folder: PartitionFolder) -> int | None:
 
 def id_text(topic_id: bytes | None) -> str | None:
     """As Kafka prints ids; None for none."""
-    from base64 import urlsafe_b64encode
-
     return urlsafe_b64encode(topic_id).decode().rstrip("=") if topic_id and any(topic_id) else None
 
 

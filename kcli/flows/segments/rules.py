@@ -3,6 +3,7 @@
 Each function gets facts (``walk.Facts``) and what a file says, and returns findings.
 """
 
+from base64 import urlsafe_b64encode
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -197,6 +198,4 @@ def folders(places: Sequence[Place], known: dict[str, bytes]) -> list[Finding]:
 
 
 def _id_text(topic_id: bytes) -> str:
-    from base64 import urlsafe_b64encode
-
     return urlsafe_b64encode(topic_id).decode().rstrip("=")

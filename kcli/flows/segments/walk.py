@@ -228,22 +228,24 @@ class Walk:
         if base < self.segment.base_offset:
             self._damage(
                 "order", base, f"a batch begins at offset {base}, the segment at {self.segment.base_offset}",
-                f"{batch.count} records at offsets that are another segment's",
+                f"{counted(batch.count, 'record')} at offsets that are another segment's",
             )  # fmt: skip
         elif state.then >= 0 and base < state.then:
             gap = next((one for one in self.facts.gaps if one.first <= base < one.stop), None)
             if gap is not None:
                 self.facts.gaps.remove(gap)
                 why = f"a batch with the offsets {base} to {batch.last_offset} is behind that with {state.then - 1}"
-                meaning = f"{batch.count} records are out of their order: a consumer may skip or repeat them"
+                meaning = f"{counted(batch.count, 'record')} out of order: a consumer may skip or repeat them"
             else:
                 why = f"a batch begins at offset {base}, the one before it ends at {state.then - 1}"
-                meaning = f"{batch.count} records have offsets that others have too"
+                meaning = f"{counted(batch.count, 'record')} with offsets that others have too"
             self._damage("order", base, why, meaning)
         elif self.segment.contiguous and state.then >= 0 and base > state.then:
             if self._next(batch)[0] == state.then + batch.last_offset_delta + 1:
                 why = f"its base offset is {base}, the batches around it say {state.then}"
-                self._damage("header", state.then, why, f"{batch.count} records have wrong offsets")
+                self._damage(
+                    "header", state.then, why, f"{counted(batch.count, 'record')} with wrong offsets"
+                )
                 self._misplaced = True
             else:
                 self._gap(Gap(state.then, base, state.at))

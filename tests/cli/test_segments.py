@@ -1,0 +1,103 @@
+"""``kcli segments``: what it prints, and its exit codes. What verify finds: tests/unit/flows/segments/test_verify.py."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.run import kcli
+from tests.segments import batch, epochs, offsets, write
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A log directory of a broker."""
+    root = tmp_path / "data"
+    write(root / "orders-0", [batch(2 * number, [b"a", b"b"]) for number in range(20)])
+    write(root / "orders-0", [batch(2 * number, [b"a", b"b"]) for number in range(20, 25)])
+    (root / "orders-0" / "leader-epoch-checkpoint").write_bytes(epochs([(0, 0)]))
+    (root / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=c\n")
+    (root / "replication-offset-checkpoint").write_bytes(offsets([("orders", 0, 50)]))
+    return root
+
+
+def test_a_sound_log(data: Path) -> None:
+    done = kcli("segments", "verify", str(data), "-o", "json")
+    assert done.code == 0, done.err
+    document = json.loads(done.out)
+    (item,) = document["items"]
+    assert (document["complete"], item["verdict"], item["records"], item["end_offset"]) == (
+        True,
+        "whole",
+        50,
+        50,
+    )
+    assert "1 partition, 2 segments, 25 batches, 50 records: no damage" in done.err
+
+
+def test_damage_is_exit_code_5_with_file_byte_and_offset(data: Path) -> None:
+    log = data / "orders-0" / f"{0:020d}.log"
+    content = bytearray(log.read_bytes())
+    size = len(batch(0, [b"a", b"b"]))
+    content[size + 70] ^= 1
+    log.write_bytes(content)
+    done = kcli("segments", "verify", str(data), "-o", "json")
+    assert done.code == 5
+    (finding,) = json.loads(done.out)["items"][0]["findings"]
+    assert (finding["rule"], finding["file"], finding["position"], finding["offset"]) == (
+        "checksum", str(log), size, 2,
+    )  # fmt: skip
+    error = json.loads(done.err.splitlines()[-2])
+    assert f"{log} at byte {size} (offset 2)" in error["what"]
+    dumped = kcli("segments", "dump", str(log), "-o", "ndjson")
+    assert dumped.code == 5
+    assert [json.loads(line)["valid"] for line in dumped.out.splitlines()].count(False) == 1
+
+
+def test_what_cannot_be_read_is_missing(data: Path) -> None:
+    assert kcli("segments", "list", str(data / "none")).code == 1
+    some = kcli("segments", "list", str(data), str(data / "none"), "-o", "json")
+    assert some.code == 6
+    assert [part["what"] for part in json.loads(some.out)["missing"]] == [str(data / "none")]
+
+
+def test_a_topic_that_is_not_there(data: Path) -> None:
+    done = kcli("segments", "list", str(data), "-t", "pay*")
+    assert done.code == 1
+    assert "there is no topic pay* in these paths" in done.err
+    assert "`kcli segments list PATH --by topic` lists those that are there" in done.err
+    assert kcli("segments", "list", str(data), "-t", "ord*").code == 0
+
+
+def test_replicas_are_compared(data: Path) -> None:
+    other = data.parent / "other"
+    shutil.copytree(data, other)
+    (other / "meta.properties").write_text("version=1\nnode.id=2\ncluster.id=c\n")
+    assert kcli("segments", "verify", str(data), "--compare", str(other)).code == 0
+    batches = [batch(2 * number, [b"a", b"x" if number == 7 else b"b"]) for number in range(20)]
+    log = write(other / "orders-0", batches)
+    done = kcli("segments", "verify", str(data), "--compare", str(other), "-o", "json")
+    assert done.code == 5
+    (item,) = json.loads(done.out)["items"]
+    position = sum(map(len, batches[:7]))
+    assert (item["verdict"], item["offset"], item["position"], item["other_file"]) == (
+        "differs", 14, position, str(log),
+    )  # fmt: skip
+    assert "says whether one of them is damaged" in done.err
+    (other / "replication-offset-checkpoint").write_bytes(offsets([("orders", 0, 10)]))
+    (data / "replication-offset-checkpoint").write_bytes(offsets([("orders", 0, 10)]))
+    above = kcli("segments", "verify", str(data), "--compare", str(other))
+    assert (above.code, "above the high watermark 10" in above.err) == (0, True)
+
+
+def test_nothing_to_be_compared(data: Path, tmp_path: Path) -> None:
+    write(tmp_path / "else" / "payments-0", [batch(0)])
+    done = kcli("segments", "verify", str(data), "--compare", str(tmp_path / "else"))
+    assert done.code == 1
+    assert "`kcli segments list PATH` lists what is there" in done.err
+
+
+def test_options_that_exclude_each_other(data: Path) -> None:
+    for line in ("--records --indexes", "--show-secrets"):
+        assert kcli("segments", "dump", str(data), *line.split()).code == 2

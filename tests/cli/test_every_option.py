@@ -247,7 +247,11 @@ LINES = [*(f"{command} {rest}".strip() for command, rest in ADMIN.items()), OF_R
 def test_the_options_of_every_client_are_in_a_table() -> None:
     others = {name: value for table in OTHER_MECHANISMS for name, value in table.items()}
     in_tables = COMMON.keys() | TLS.keys() | SASL.keys() | others.keys()
-    assert names(ClientOptions) == {"bootstrap_servers", "log_dirs", "log_dirs_transactions", "cluster_id", CREATES, IN_CODE} | in_tables
+    assert (
+        names(ClientOptions)
+        == {"bootstrap_servers", "log_dirs", "log_dirs_transactions", "cluster_id", CREATES, IN_CODE}
+        | in_tables
+    )
     for name, value in {**COMMON, **TLS, **SASL, **others}.items():
         assert getattr(ClientOptions(), name) != value, f"{name}={value} is the default: it proves nothing"
 

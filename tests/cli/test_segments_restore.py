@@ -63,7 +63,8 @@ def test_what_readers_would_get_is_there_once_and_compared(cluster: FakeCluster,
     assert first.items() >= wanted.items()
     assert all(one["digest_source"] == one["digest_target"] for one in report["items"])
     assert (
-        "a transaction (producer 9) was open, in t-0 from offset 5: its records are not restored, what" in done.err
+        "a transaction (producer 9) was open, in t-0 from offset 5: its records are not restored, what"
+        in done.err
     )
     again = restore(cluster, disk)  # nobody is asked about what continues
     assert (again.code, values(cluster, "t", 0)) == (0, [b"a", b"b", b"c"]), again.err

@@ -25,7 +25,6 @@ class StoredTransactions:
         for key, value in stored_records(log, TOPIC, self.unknown):
             self.transactions[key.transactional_id] = value
 
-
     def committing(self, tp: TopicPartition) -> frozenset[int]:
         """The producers whose transaction with this partition the coordinator had decided to commit, and told so: what is
         left of it is to write the markers.

@@ -84,15 +84,22 @@ demo: venv
 # What needs no Kafka runs several at a time because most of it waits; then what runs on real brokers, a node for each
 # process and one cluster of three. Tests that only compute run beside both, in the time that these leave; their output
 # comes last.
+#
+# A phase in which at most three tests failed goes on, and these tests run once more at the end, alone
+# (tests/checks/once_more.py). Anything else that is red stays red.
 QUICK := not long and not brokers and not soak and not kerberos and not spark_cluster
 BESIDE := $(CACHE)/computing.log
+FAILED := $(CACHE)/failed
 NONE_IS_FINE = || [ $$? -eq 5 ]
+PHASE = $(PYTEST) -p tests.checks.once_more --phase $(1)
+GOES_ON = $(NONE_IS_FINE) || [ -e $(FAILED)/$(1) ]
 test: check
 	@$(COMPILE_TESTS)
-	@{ nice $(PYTEST) -n 2 --dist worksteal -m 'computing and not integration and $(QUICK)' $(SUITES) $(PYTEST_ARGS) $(NONE_IS_FINE); } >$(BESIDE) 2>&1 & beside=$$!; \
-	{ $(PYTEST) -n 6 --dist worksteal -m 'not integration and not computing and $(QUICK)' $(SUITES) $(PYTEST_ARGS) $(NONE_IS_FINE); } && \
-	{ $(PYTEST) -n 3 --dist loadfile -m 'integration and $(QUICK)' $(SUITES) $(PYTEST_ARGS) $(NONE_IS_FINE); }; waited=$$?; \
-	wait $$beside; computed=$$?; cat $(BESIDE); [ $$waited -eq 0 ] && [ $$computed -eq 0 ]
+	@rm -rf $(FAILED)
+	@{ nice $(call PHASE,computing) -n 2 --dist worksteal -m 'computing and not integration and $(QUICK)' $(SUITES) $(PYTEST_ARGS) $(call GOES_ON,computing); } >$(BESIDE) 2>&1 & beside=$$!; \
+	{ $(call PHASE,waiting) -n 6 --dist worksteal -m 'not integration and not computing and $(QUICK)' $(SUITES) $(PYTEST_ARGS) $(call GOES_ON,waiting); } && \
+	{ $(call PHASE,integration) -n 3 --dist loadfile -m 'integration and $(QUICK)' $(SUITES) $(PYTEST_ARGS) $(call GOES_ON,integration); }; waited=$$?; \
+	wait $$beside; computed=$$?; cat $(BESIDE); [ $$waited -eq 0 ] && [ $$computed -eq 0 ] && $(PY) -m tests.checks.once_more $(PYTEST_ARGS)
 
 # What takes long and seldom breaks alone: processes killed at every step, pages of documentation typed from beginning to
 # end, sandboxes of three nodes, wheels of every kind. Before each release, and after changes to what they hold.

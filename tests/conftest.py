@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parents[1] / ".cache/hypothesis"))
 
-# Two shared cores keep no deadlines. What 50 examples do not find is looked for by `make fuzz`, among a thousand.
-hypothesis.settings.register_profile("kcli", deadline=None, max_examples=50)
+# Two shared cores keep no deadlines. What 20 examples do not find is looked for by `make fuzz`, among a thousand; a test
+# has no number of its own, so that both hold for it.
+hypothesis.settings.register_profile("kcli", deadline=None, max_examples=20)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1_000)
 hypothesis.settings.load_profile("kcli")
 
@@ -66,6 +67,9 @@ def pytest_configure(config: pytest.Config) -> None:
     ):  # under nohup: the commands of the tests would inherit that
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
     _use_own_folders(config)
+    # The default, 700, looks at all that tests have just made again and again: a tenth of the CPU of a run. Commands in
+    # processes of their own have the default.
+    gc.set_threshold(20_000, 20, 100)
     # A run in the background ignores SIGINT, and so would every process that it starts.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

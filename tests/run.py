@@ -89,12 +89,8 @@ class _Stream(io.TextIOWrapper):
 
 def kcli(*arguments: str, bootstrap: str = "", stdin: bytes = b"", **variables: str) -> Done:
     """One command to its end, in this process. ``variables`` are added to an environment without kcli's own."""
-    try:
-        with patch.dict(os.environ, environment(bootstrap, **variables), clear=True):
-            time.tzset()
-            return kcli_as_set_up(*arguments, stdin=stdin)
-    finally:
-        time.tzset()
+    with _environment_of(environment(bootstrap, **variables)):
+        return kcli_as_set_up(*arguments, stdin=stdin)
 
 
 def kcli_as_set_up(*arguments: str, stdin: bytes = b"") -> Done:
@@ -108,6 +104,26 @@ def kcli_as_set_up(*arguments: str, stdin: bytes = b"") -> Done:
     check_printed(done.stdout, done.stderr)
     check_returned(arguments, code)
     return done
+
+
+@contextmanager
+def _environment_of(variables: Mapping[str, str]) -> Iterator[None]:
+    """As ``patch.dict(os.environ, variables, clear=True)``, but what is as it should be is not set again."""
+    before = dict(os.environ)
+    _set_environment(before, variables)
+    try:
+        yield
+    finally:
+        _set_environment(dict(os.environ), before)
+
+
+def _set_environment(present: Mapping[str, str], wanted: Mapping[str, str]) -> None:
+    for name in present.keys() - wanted.keys():
+        del os.environ[name]
+    for name, value in wanted.items():
+        if present.get(name) != value:
+            os.environ[name] = value
+    time.tzset()
 
 
 @contextmanager

@@ -1,12 +1,15 @@
 """Exit codes have names: their numbers stand in one module."""
 
 import ast
+import re
 from pathlib import Path
 
 import kcli
 from kcli.core.exit_codes import ExitCode
 
 SOURCES = sorted(Path(kcli.__file__).parent.rglob("*.py"))
+WORDS = re.compile(r"\b(?:exit_code|PARTLY|also)\b")
+"""Without one of these names there is nothing to parse."""
 NUMBERS = {int(code) for code in ExitCode} - {0}
 
 
@@ -14,8 +17,8 @@ def test_no_exit_code_is_a_number() -> None:
     found = [
         f"{path}:{node.lineno}"
         for path in SOURCES
-        if path.name != "exit_codes.py"
-        for node in ast.walk(ast.parse(path.read_text()))
+        if path.name != "exit_codes.py" and WORDS.search(text := path.read_text())
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.stmt | ast.expr | ast.keyword) and is_numbered(node)
     ]
     assert not found, f"use ExitCode in {found}"

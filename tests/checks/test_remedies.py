@@ -152,7 +152,7 @@ def meant(part: str, printed: Iterable[str]) -> set[str]:
 
 def test_each_command_of_a_message_is_typed_where_it_is_printed() -> None:
     printed = set(remedies())
-    assert printed.difference(*(meant(part, printed) for part in typed())) == set(NOT_TYPED)
+    assert printed.difference(*(meant(part, printed) for part in set(typed()))) == set(NOT_TYPED)
 
 
 def test_a_command_in_a_remedy_stands_in_backticks() -> None:

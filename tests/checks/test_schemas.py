@@ -119,7 +119,8 @@ def test_every_kind_in_the_sources_has_a_schema() -> None:
     """Also those that are no lists: errors, progress, recordings, manifests."""
     known = names()
     for file in sorted((ROOT / "kcli").rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text())):
+        text = file.read_text()
+        for node in ast.walk(ast.parse(text)) if '"kind"' in text else ():
             if isinstance(node, ast.Dict):
                 pairs = zip(node.keys, node.values, strict=True)
                 for key, value in pairs:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from _pytest.mark.expression import Expression
 
+from tests.checks.once_more import FOLDER
 from tests.conftest import FIXTURES, ON_REAL_BROKERS
 
 ROOT = Path(__file__).parents[2]
@@ -18,17 +19,19 @@ TARGETS = ("test", "test-long", "test-brokers", "test-kerberos", "test-spark-clu
 MARKERS = ("computing", "integration", "brokers", "kerberos", "spark_cluster", "soak", "long")
 
 
-def runs_of_pytest(target: str) -> list[list[str]]:
-    """The command lines with which a target runs pytest, without what the present run of make was given.
-
-    Without those, too, that run tests once more on another version of Kafka.
-    """
+def printed(target: str) -> str:
+    """The commands of a target, without what the present run of make was given."""
     own = {
         name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "PYTEST"))
     }
     command = ["make", "--dry-run", target]
     done = subprocess.run(command, cwd=ROOT, env=own, capture_output=True, text=True, check=True, timeout=60)
-    commands = re.split(r"\|\||&&|;|\n", done.stdout.replace("\\\n", " "))
+    return done.stdout
+
+
+def runs_of_pytest(target: str) -> list[list[str]]:
+    """The command lines with which a target runs pytest, without those on another version of Kafka."""
+    commands = re.split(r"\|\||&&|;|\n", printed(target).replace("\\\n", " "))
     runs = [shlex.split(command) for command in commands if "-m pytest" in command]
     return [run for run in runs if "--kafka-version" not in run]
 
@@ -56,6 +59,18 @@ def test_a_test_with_any_markers_runs_once(marks: tuple[str, ...]) -> None:
 def test_the_expressions_know_no_other_marker() -> None:
     words = {word for runs in RUNS.values() for run in runs for word in re.findall(r"\w+", expression(run))}
     assert words - {"and", "not", "or"} == set(MARKERS)
+
+
+def test_failed_tests_of_each_phase_run_once_more_at_the_end() -> None:
+    phases = [run[run.index("--phase") + 1] for run in RUNS["test"]]
+    assert len(set(phases)) == len(phases) == 3  # each has a file of its own
+    commands = printed("test").replace("\\\n", " ").strip().splitlines()
+    for phase in phases:  # red, unless that file is there
+        assert commands[-1].count(f"|| [ -e {FOLDER}/{phase} ]; }}") == 1
+    assert f"rm -rf {FOLDER}" in commands[-2]
+    last = commands[-1].rpartition("[ $waited -eq 0 ] && [ $computed -eq 0 ] && ")[2]
+    assert shlex.split(last)[1:] == ["-m", "tests.checks.once_more"]
+    assert not any("--phase" in run for target in TARGETS[1:] for run in RUNS[target])
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -1,6 +1,7 @@
 """Nothing of kcli executes or unpickles what it reads (X3): found in its syntax, so that no name of a variable counts."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +23,13 @@ OWN_FILES = {("flows/consume/buckets.py", "marshal")}
 """Read from a file without a name that this process has written, and that no other can open by its path."""
 
 
+WORDS = re.compile(rf"\b(?:{'|'.join(MODULES)}|yaml)\b|(?<![.\w])(?:{'|'.join(CALLS)})\b")
+"""Without a match there is nothing to parse: those of ``CALLS`` count as names alone."""
+
+
 def unsafe(source: str) -> Iterator[str]:
+    if not WORDS.search(source):
+        return
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from MODULES & {alias.name.partition(".")[0] for alias in node.names}

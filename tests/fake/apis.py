@@ -4,6 +4,8 @@ Versions are offered as a real broker does: Produce from 0, although versions be
 (librdkafka compresses only for brokers that offer them).
 """
 
+import functools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.core.protocol.api import Request
@@ -139,7 +141,7 @@ async def api_versions(ctx: "Context", request: ApiVersionsRequest) -> ApiVersio
     )
 
 
-def too_new(offered: dict[int, tuple[int, int]]) -> ApiVersionsResponse:
+def too_new(offered: Mapping[int, tuple[int, int]]) -> ApiVersionsResponse:
     """The answer, in v0, to an ApiVersions of a version that is not offered (KIP-511): one row only."""
     own = {key: versions for key, versions in offered.items() if key == ApiVersionsRequest.api_key}
     return ApiVersionsResponse(error_code=Code.UNSUPPORTED_VERSION, api_keys=_rows(own))
@@ -200,13 +202,17 @@ APIS: tuple[Api, ...] = (
     *(Api(*row) for row in GROUP_APIS),
 )
 BY_KEY = {api.kind.api_key: api for api in APIS}
+VERSIONS: Mapping[int, tuple[int, int]] = {key: (api.first, api.last) for key, api in BY_KEY.items()}
+"""Of a node that nobody has changed."""
 
 
-def _rows(offered: dict[int, tuple[int, int]]) -> list[ApiVersion]:
-    return [
-        ApiVersion(api_key=key, min_version=first, max_version=last)
-        for key, (first, last) in sorted(offered.items())
-    ]
+def _rows(offered: Mapping[int, tuple[int, int]]) -> list[ApiVersion]:
+    return list(_rows_of(tuple(sorted(offered.items()))))
+
+
+@functools.cache  # nothing changes a row, and each connection begins with all of them
+def _rows_of(offered: tuple[tuple[int, tuple[int, int]], ...]) -> list[ApiVersion]:
+    return [ApiVersion(api_key=key, min_version=first, max_version=last) for key, (first, last) in offered]
 
 
 def _is_legal(request: ApiVersionsRequest) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcli.core.errors import ProtocolError
 from kcli.core.protocol.api import API_VERSIONS
-from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
+from kcli.core.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kcli.core.protocol.messages.produce import ProduceRequest
 from tests.fake import wire
 from tests.fake.apis import BY_KEY, too_new
@@ -173,7 +173,10 @@ class Connection(Sink):
         if exchange.body is not None:
             return wire.frame_of(kind, exchange.body, version, exchange.correlation_id)
         assert exchange.answer is not None
-        if kind is ApiVersionsRequest and Code.UNSUPPORTED_VERSION in exchange.seen.codes:
+        if (
+            isinstance(exchange.answer, ApiVersionsResponse)
+            and exchange.answer.error_code == Code.UNSUPPORTED_VERSION
+        ):
             version = 0  # so that any client can read it (KIP-511)
         return wire.encode_answer(kind, exchange.answer, version, exchange.correlation_id)
 

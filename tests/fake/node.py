@@ -4,8 +4,9 @@ import asyncio
 import functools
 import socket
 import ssl
+from collections.abc import Mapping
 
-from tests.fake.apis import APIS
+from tests.fake.apis import VERSIONS
 from tests.fake.connection import Connection
 from tests.fake.fetch_sessions import Sessions
 from tests.fake.script import Script
@@ -38,10 +39,11 @@ class Node:
     def is_up(self) -> bool:
         return self._accepting is not None
 
-    def offered(self) -> dict[int, tuple[int, int]]:
+    def offered(self) -> Mapping[int, tuple[int, int]]:
         """Versions by API key."""
-        rows = {api.kind.api_key: (api.first, api.last) for api in APIS}
-        rows.update(self.capped)
+        if not (self.capped or self.hidden):
+            return VERSIONS
+        rows = {**VERSIONS, **self.capped}
         return {key: versions for key, versions in rows.items() if key not in self.hidden}
 
     def start(self) -> None:

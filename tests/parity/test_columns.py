@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.parity import plain
 from tests.parity.arrow_layout import Fields, Layout, block_of
 
-shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
+shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 VALUES = st.one_of(st.none(), st.binary(max_size=20), st.integers(0, 9_000).map(bytes))
 NAMES = st.one_of(st.text(max_size=4), st.binary(max_size=4))

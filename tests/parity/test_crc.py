@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 
 from tests.parity.damage import GuardedMemory
 
-shared = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=100
-)
+shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 TEXT = bytes(range(256)) * 1300
 # Around the sizes at which lanes are put side by side, words end, and the GIL is released.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kcli.core.errors import CorruptRecordsError
 from tests.parity import plain
 
-shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=80)
+shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 FIELDS = (
     st.none() | st.binary(max_size=70) | st.sampled_from([bytes(63), bytes(64), bytes(8191), bytes(8192)])

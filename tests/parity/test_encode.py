@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.parity import plain
 
-shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 VALUES = st.one_of(st.binary(max_size=20), st.integers(0, 20_000).map(bytes))
 TIMES = st.one_of(st.sampled_from([0, -1, 63, 64, -64, -65]), st.integers(-(1 << 63), (1 << 63) - 1))

@@ -12,9 +12,7 @@ from kcli.core.kernels import render_ops as op
 from tests.parity import plain
 from tests.parity.plain_render import Row, render
 
-shared = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150
-)
+shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 EVERY_FORM = range(op.NOT_TEXT + 1)
 BOTH = (op.KEY, op.VALUE)

@@ -14,7 +14,7 @@ from kcli.core.kernels.active import crc32c
 from kcli.core.records.batch import CRC_START, HEADER_SIZE, RecordBatch, split_batches
 from kcli.core.records.builder import BatchBuilder
 
-shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 ENDLESS = 1 << 40
 NOTHING = (0, 0, 0, -1)

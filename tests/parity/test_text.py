@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.parity import plain
 
-shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=80)
+shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 Line = tuple[bytes | None, bytes | None]
 

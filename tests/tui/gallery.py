@@ -7,6 +7,7 @@ groups, a cluster where nothing goes on.
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import sys
 import tempfile
@@ -361,9 +362,14 @@ def recordings(folder: Path) -> dict[str, Path]:
     return found
 
 
+@functools.cache  # each reading of it is read once
+def _recording(path: Path) -> Recording:
+    return Recording(str(path))
+
+
 @asynccontextmanager
 async def _opened(path: Path, size: tuple[int, int], look: str) -> Any:
-    feed = PlayedFeed(Recording(str(path)))
+    feed = PlayedFeed(_recording(path))
     feed.number = AT
     app = _App(
         feed, Facts("shop", ""), light=look.endswith("light"), colour=look != "no-colour",
@@ -375,21 +381,32 @@ async def _opened(path: Path, size: tuple[int, int], look: str) -> Any:
         await driver.until(lambda: app.snapshot is not None)
         await pilot.pause()
         yield driver
-    feed.recording.close()
 
 
 async def shown(path: Path, name: str, size: tuple[int, int], look: str) -> Shown:
     """A screen."""
+    [found] = await shown_in(path, name, size, look)
+    return found
+
+
+async def shown_in(
+    path: Path, name: str, size: tuple[int, int], look: str, *, light: bool = False
+) -> list[Shown]:
+    """A screen; with ``light`` once more, after the terminal has said that its ground is light."""
     async with _opened(path, size, look) as driver:
         await SCREENS[name][1](driver)
         for field in driver.app.screen.query("Input"):
             field.cursor_blink = False
-        await driver.pilot.pause()
-        if (listing := driver.app.listing) is not None:
-            listing.repaint()
-        await driver.pilot.pause()
-        frame = frame_of(driver.app, 1, f"{name} {size[0]}×{size[1]} {look}")
-        return Shown(frame, _in_front(driver.app, frame.rows))
+        found = []
+        for now in (False, True) if light else (look.endswith("light"),):
+            driver.app.suit(light=now)
+            await driver.pilot.pause()
+            if (listing := driver.app.listing) is not None:
+                listing.repaint()
+            await driver.pilot.pause()
+            frame = frame_of(driver.app, 1, f"{name} {size[0]}×{size[1]} {look}")
+            found.append(Shown(frame, _in_front(driver.app, frame.rows)))
+        return found
 
 
 def _in_front(app: TopApp, rows: Sequence[Row]) -> list[Row]:

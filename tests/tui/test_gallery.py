@@ -11,7 +11,7 @@ from textual.color import Color
 from kcli.docgen.frames import Ink
 from kcli.tui.palette import LEAST_CONTRAST, contrast
 from kcli.tui.screens import record
-from tests.tui.gallery import SCREENS, Shown, page, recordings, shown, text_of
+from tests.tui.gallery import SCREENS, Shown, page, recordings, shown, shown_in, text_of
 
 SMALL, USUAL = (80, 24), (120, 40)
 CUT = re.compile(r"\S…")
@@ -19,11 +19,6 @@ ONLY_DRAWN = frozenset("─━│▌╭╮╰╯┌┐└┘▁▂▃▄▅▆�
 """What is no text: lines and bars."""
 NAMES_ARE_LONG = ("groups-many", "palette")
 """The names of one have 40 characters, the other is Textual's and says "Search for commands…"."""
-_VARIANTS = ("-outage", "-none", "-filtered", "-typed", "-no-leader", "-no-readers", "-course", "-types")
-QUICK_IN_LIGHT = [
-    pytest.param(name, marks=pytest.mark.long) if name.endswith(_VARIANTS) else name for name in SCREENS
-]
-"""A variant of a screen has the colours of the screen."""
 EVENT = re.compile(r"\W*\d\d:\d\d:\d\d ")
 
 
@@ -49,20 +44,20 @@ def unreadable(found: Shown, least: float) -> list[tuple[str, Ink, float]]:
 
 
 @pytest.mark.parametrize("name", SCREENS)
-def test_a_screen_in_dark_can_be_read_and_nothing_is_cut(made: dict[str, Path], name: str) -> None:
-    found = taken(made, name, "dark")
-    assert not unreadable(found, LEAST_CONTRAST)
+def test_a_screen_in_dark_and_in_light_can_be_read_and_nothing_is_cut(
+    made: dict[str, Path], name: str
+) -> None:
+    looks = asyncio.run(shown_in(made[SCREENS[name][0]], name, SMALL, "dark", light=True))
+    dark, light = ({ink.ground for row in found.frame.rows for _, ink in row} for found in looks)
+    assert dark != light
+    for found in looks:
+        assert not unreadable(found, LEAST_CONTRAST)
     if name not in NAMES_ARE_LONG:
-        lines = text_of(found.rows)
+        lines = text_of(looks[0].rows)
         cut = [line for line in lines if CUT.search(line)]
         if name == "events":  # what is too long for its row is below the table
             cut = [line for line in cut if not EVENT.match(line.lstrip("▌"))]
         assert not cut, "\n".join(lines)
-
-
-@pytest.mark.parametrize("name", QUICK_IN_LIGHT)
-def test_a_screen_in_light_can_be_read(made: dict[str, Path], name: str) -> None:
-    assert not unreadable(taken(made, name, "light"), LEAST_CONTRAST)
 
 
 @pytest.mark.parametrize("look", ["sixteen", "sixteen-light"])

@@ -33,6 +33,7 @@ from kcli.core.producer.accumulator import Accumulator
 from kcli.core.producer.batch import RecordFuture
 from kcli.core.producer.completions import Completions
 from kcli.core.producer.origins import OriginRows
+from kcli.core.producer.parked import Parked
 from kcli.core.producer.partitioner import OwnPartitioner
 from kcli.core.producer.placer import Placer
 from kcli.core.producer.report import ProducerMetrics, Report, Totals
@@ -434,13 +435,11 @@ class Producer:
 
     def push(self) -> None:
         """Sends what is queued without lingering; does not wait."""
-        self._accumulator.flush()
-        self._cluster.loop.wakeup()
+        self._begin_flush()
 
     def flush(self, timeout: float | None = None) -> bool:
         """Waits until everything sent so far is confirmed or has failed; False after ``timeout`` seconds."""
-        before, waits = self._accumulator.flush()
-        self._cluster.loop.wakeup()
+        before, waits = self._begin_flush()
         deadline = None if timeout is None else clock.monotonic() + timeout
         parked = [one for queue in waits.values() for one in queue]
 
@@ -461,6 +460,12 @@ class Producer:
         return self._thread.wait(
             all_reported, None if deadline is None else max(0.0, deadline - clock.monotonic())
         )
+
+    def _begin_flush(self) -> tuple[float, dict[str, list[Parked]]]:
+        """As ``Accumulator.flush``; the sender notices."""
+        begun = self._accumulator.flush()
+        self._cluster.loop.wakeup()
+        return begun
 
     @property
     def totals(self) -> Totals:

@@ -10,7 +10,7 @@ import cramjam
 import lz4.frame
 import pytest
 from backports import zstd
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.core.codecs import decompress as decompress_module
@@ -26,7 +26,6 @@ XERIAL = b"\x82SNAPPY\0\0\0\0\1\0\0\0\1"
 
 
 @pytest.mark.parametrize("codec", [0, *CODECS])
-@settings(deadline=None, max_examples=30)
 @given(st.binary(max_size=5000))
 def test_round_trip(codec: int, data: bytes) -> None:
     assert bytes(decompress(codec, compress(codec, data))) == data

@@ -99,11 +99,22 @@ def test_each_option_of_another_tool_leads_to_what_exists(scope: str, option: st
         assert said is not None
         if said != text.format(path=f"kcli {path}" if " " in path else f"kcli {path} describe"):
             continue  # of a narrower scope, or of --group
-        lines = list(in_text(said))
-        assert [problem(words, complete=False) for words in lines if problem(words, complete=False)] == []
+        lines = lines_in(said)
+        assert problems_of(said) == []
         known = set(names(path)).union(*(names(command_of(words)) for words in lines))
         bare = set(BARE.findall(QUOTED.sub("", FOREIGN.sub("", said))))
         assert bare <= known, path
+
+
+@functools.cache  # most texts are said at many commands
+def lines_in(said: str) -> list[list[str]]:
+    return list(in_text(said))
+
+
+@functools.cache
+def problems_of(said: str) -> list[str]:
+    """What the command tree has against the command lines in a text."""
+    return list(filter(None, (problem(words, complete=False) for words in lines_in(said))))
 
 
 def command_of(words: list[str]) -> str:
@@ -116,7 +127,7 @@ def test_each_command_of_another_tool_leads_to_what_exists(group: str) -> None:
     for text in habits._OTHER_TOOLS[group].values():
         lines = list(in_text(text.format(path=group)))
         assert lines or "-b HOST:PORT" in text or text.startswith("kcli has no")
-        assert [problem(words, complete=False) for words in lines if problem(words, complete=False)] == []
+        assert problems_of(text.format(path=group)) == []
 
 
 @pytest.mark.parametrize("group", [*habits._OTHER_TOOLS, *habits._FUTURE])

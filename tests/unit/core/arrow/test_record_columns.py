@@ -7,7 +7,7 @@ import pandas
 import polars
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.core.arrow.foreign import open_tables
@@ -38,7 +38,6 @@ def headers_type(draw: int) -> pa.DataType:
     return pa.large_list(entry) if draw % 7 == 0 else pa.list_(entry)
 
 
-@settings(deadline=None, max_examples=60)
 @given(ROWS, st.integers(0, 210), st.integers(0, 3), st.booleans())
 def test_any_table_of_any_layout_and_slice(
     rows: list[tuple[Any, ...]], draw: int, before: int, as_struct: bool

@@ -10,7 +10,7 @@ from kcli.core.types import TopicPartition
 from kcli.flows.brokers.drain_targets import drain_targets, leader_targets, led_elsewhere
 from kcli.flows.reassign.assignment import Placement
 
-QUICK = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(deadline=None, suppress_health_check=list(HealthCheck))
 Racks = Mapping[int, str | None]
 
 

@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
@@ -17,6 +18,7 @@ from tests.batches import batch_of
 KEYS = [None, b"", b"a", b"\xff", *(b"key-%d" % n for n in range(200))]
 
 
+@cache  # nobody changes them
 def some_batches(count: int = 60, each: int = 20, partitions: int = 2) -> list[FetchedBatch]:
     """Records with random keys; every fifth batch has gaps between its offsets."""
     chosen = random.Random(7)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.core.errors import ConfigError
@@ -463,7 +463,6 @@ def same_bytes(headers: Any) -> list[tuple[bytes, bytes | None]]:
 
 
 @pytest.mark.case("C11")
-@settings(max_examples=150)
 @given(st.lists(RECORDS, max_size=8), st.integers(1, 200))
 def test_ndjson_restores_exactly_what_consume_wrote(records: list[Record], step: int) -> None:
     """Any bytes, null and empty apart, order and repeats of headers, timestamps, partitions."""
@@ -476,7 +475,6 @@ def test_ndjson_restores_exactly_what_consume_wrote(records: list[Record], step:
         assert same_bytes(decode_headers(item.headers, 0, len(item.headers))) == same_bytes(record.headers)
 
 
-@settings(max_examples=200)
 @given(
     st.binary(max_size=60),
     st.sampled_from(["ndjson", "kcat", "csv", "csv-objects", "failed", "lines", "file"]),

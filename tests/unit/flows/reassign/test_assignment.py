@@ -12,7 +12,7 @@ from kcli.core.types import TopicPartition
 from kcli.flows.reassign.assignment import Placement, assignment
 
 Replicas = Mapping[TopicPartition, tuple[int, ...]]
-QUICK = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def placements(*replicas: tuple[int, ...]) -> list[Placement]:

@@ -2,6 +2,8 @@
 
 import json
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,19 @@ def test_nothing_connects_and_no_port_is_opened(data: Path, monkeypatch: pytest.
     assert (done.code, done.err) == (0, "")
     values = [f"v{at}" for at in range(80)] + [f"v{at}" for at in range(10)]
     assert sorted(done.out.splitlines()) == sorted(values)
+
+
+def test_who_asks_brokers_does_not_load_it() -> None:
+    """Clients, and the command that has the option."""
+    code = (
+        "import sys, kcli.commands.consume.run, kcli.core.admin.admin, kcli.core.producer.producer\n"
+        "from kcli.core.cluster.cluster import Cluster\n"
+        "from kcli.core.options import ClientOptions\n"
+        "Cluster(ClientOptions(bootstrap_servers='h:1')).close()\n"
+        "print([one for one in sys.modules if one.startswith(('kcli.core.offline', 'kcli.core.logdir'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 @pytest.mark.parametrize(
@@ -216,6 +231,15 @@ def test_a_path_without_logs(tmp_path: Path, what: str) -> None:
     done = consume(path)
     assert (done.code, done.out) == (1, "")
     assert f"{path} cannot be read" in done.err
+
+
+def test_a_topic_of_more_partitions_than_files_may_be_open(tmp_path: Path) -> None:
+    for number in range(300):
+        write(tmp_path / f"orders-{number}", plain(1))
+        write(tmp_path / f"orders-{number}", plain(1, first=2))
+    line = f'ulimit -n 128; exec "{sys.executable}" -m kcli consume orders --from-dir {tmp_path} --count'
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "1200\n"), done.stderr
 
 
 def test_two_clusters_are_refused(tmp_path: Path) -> None:

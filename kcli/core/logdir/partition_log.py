@@ -123,6 +123,10 @@ class PartitionLog:
     ) -> None:
         self.close()
 
+    def release(self) -> None:
+        """Closes the segments, which are opened anew when they are read; what was found out stays known."""
+        self._segments.clear()
+
     def close(self) -> None:
         """Closes what nobody reads; views of batches stay valid."""
         self._segments.clear()

@@ -5,6 +5,7 @@ What the server's thread does, and what another one asks for, is done under ``lo
 
 import os
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -23,6 +24,8 @@ from kcli.core.types import TopicPartition
 
 T = TypeVar("T")
 
+_OPEN = 16
+"""Partitions whose segments stay open: a process may have a thousand files, and a broker has more partitions."""
 _NODE = 0
 """The number of the node where no directory says whose it is."""
 
@@ -62,6 +65,7 @@ class Directories:
         self._given = {os.path.normpath(path) for path in self.paths}
         self._made: dict[Any, Any] = {}
         self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._recent: OrderedDict[TopicPartition, None] = OrderedDict()
         self._noted: set[str] = set()
         self.found = find(paths)
         self._check_found()
@@ -125,6 +129,10 @@ class Directories:
             self._logs[tp] = log = self._opened(tp, folders)
             if self.committing is not None:
                 log.end_transactions(self.committing(self, tp))
+        self._recent[tp] = None
+        self._recent.move_to_end(tp)
+        if len(self._recent) > _OPEN:
+            self._logs[self._recent.popitem(last=False)[0]].release()
         return self._logs[tp]
 
     def failure(self, tp: TopicPartition, offset: int) -> KcliError | None:
@@ -169,6 +177,7 @@ class Directories:
         for log in self._logs.values():
             log.close()
         self._logs.clear()
+        self._recent.clear()
         self._made.clear()
 
     # --- inside ------------------------------------------------------------------------------------

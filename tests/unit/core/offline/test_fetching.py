@@ -13,7 +13,8 @@ from kcli.core.records.batch import split_batches
 from tests.segments import batch, marker, name, write
 
 WRITES = {
-    0, 8, 11, 12, 13, 14, 19, 20, 21, 22, 24, 25, 26, 27, 28, 30, 31, 33, 34, 36, 37, 38, 39, 40, 42, 43, 44, 45, 47, 49, 51,
+    0, 8, 11, 12, 13, 14, 19, 20, 21, 22, 24, 25, 26, 27, 28, 30, 31, 33, 34, 36, 37, 38, 39, 40, 42, 43, 44, 45, 47,
+    49, 51,
 }  # fmt: skip
 """Requests that change something, or that belong to the membership of a group."""
 

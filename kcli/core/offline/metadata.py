@@ -106,20 +106,19 @@ def metadata(directories: Directories, request: MetadataRequest, version: int) -
 def describe_cluster(
     directories: Directories, request: DescribeClusterRequest, _version: int
 ) -> DescribeClusterResponse:
-    """The brokers with the addresses that they had, as far as they are known."""
+    """The brokers, each with the address of its first listener, as far as they are known."""
     known = directories.known_image()
     brokers = []
     for number in nodes(directories):
         registered = known.brokers.get(number) if known is not None else None
-        endpoint = next(
-            (one for one in registered.end_points if one.name != "INTERNAL"), registered.end_points[0]
-        ) if registered is not None and registered.end_points else None  # fmt: skip
+        endpoint = next(iter(registered.end_points), None) if registered is not None else None
         brokers.append(
             DescribeClusterBroker(
                 broker_id=number,
                 host=endpoint.host if endpoint is not None else directories.name,
                 port=endpoint.port if endpoint is not None else 0,
                 rack=registered.rack if registered is not None else None,
+                is_fenced=request.include_fenced_brokers and registered is not None and registered.fenced,
             )
         )
     return DescribeClusterResponse(

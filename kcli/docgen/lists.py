@@ -506,7 +506,9 @@ LISTS = {
             "segments verify",
             "Whether logs are whole.",
             Items(
-                "SegmentVerification", "A folder of a partition.", "flows.segments.verification_rows:VERIFIED"
+                "SegmentVerification",
+                "A folder of a partition.",
+                "flows.segments.verification_rows:VERIFIED+FURTHER",
             ),
             head="flows.segments.verification_rows:HEAD",
         ),

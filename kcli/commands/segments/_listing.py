@@ -16,7 +16,7 @@ from kcli.flows.segments.listing import PARTITIONS, SEGMENTS, TOPICS, by_topic, 
 from kcli.flows.segments.metadata_log import read_image
 from kcli.flows.segments.policies import policy_of, was_cleaned
 
-_FOR_PEOPLE = ("table", "plain", "wide")
+_OF_ITEMS = ("json", "ndjson", "yaml", "name")
 _KINDS = {
     "topic": ("StoredTopicList", "StoredTopic", TOPICS),
     "partition": ("StoredPartitionList", "StoredPartition", PARTITIONS),
@@ -65,7 +65,7 @@ def describe_segments(inv: Invocation, paths: tuple[str, ...], topics: tuple[str
             items.append(describe_partition(folder, policy))
         except KcliError as error:
             _failed(inv, str(folder.tp), folder.path, error)
-    people = inv.out.list_kind() in _FOR_PEOPLE
+    people = inv.out.list_kind() not in _OF_ITEMS
     rows = [line for item in items for line in lines_of(item)] if people else items
     print_rows(
         inv,

@@ -51,8 +51,9 @@ VERIFIED = (
     Column("notes", "number", spare=5, values="count", meaning="Places with a note."),
     Column("verdict", values=(WHOLE, DAMAGED, NOT_READ), meaning="whole: everything was read, and no rule is broken."),
     Column("path", wide=True, values="string", meaning="The folder."),
-    Column("findings", "prose", wide=True, values="objects", inner=_FINDING, meaning="What was found."),
 )  # fmt: skip
+FURTHER = (Column("findings", values="objects", inner=_FINDING, meaning="What was found."),)
+"""What documents have, too."""
 COMPARED = (
     Column("topic"),
     Column("partition", "id"),

@@ -111,6 +111,7 @@ LINES = {
     "segments describe": "{dir}/00000000000000000000.log",
     "segments dump": "{dir}/00000000000000000000.log",
     "segments list": "{dir}/00000000000000000000.log",
+    "segments restore": "{dir}/gone-0 --to {broker} --dry-run",
     "segments verify": "{dir}/00000000000000000000.log",
     "tokens create": "--hmac-file {dir}/token --dry-run --allow-plaintext-secrets",
     "tokens expire": "token-of-a --dry-run --allow-plaintext-secrets",

@@ -15,6 +15,7 @@ FILES = {
     "offsets.csv": "g,t,0,3\n",
     "topic.yaml": "apiVersion: kcli/v1\nkind: Topic\nmetadata: {name: t}\nspec: {partitions: 3}\n",
     "applied.yaml": "{apiVersion: kcli/v1, kind: Topic, metadata: {name: t}, spec: {config: {retention.ms: 5}}}\n",
+    "gone-0/00000000000000000000.log": "",
     "moves.json": '{"partitions":[{"topic":"t","partition":0,"replicas":[1]}]}',
 }
 
@@ -43,4 +44,5 @@ def fill_controllers(cluster: FakeCluster) -> None:
 def write_files(folder: Path) -> None:
     """Writes the files into ``{dir}``."""
     for name, text in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)

@@ -223,7 +223,7 @@ ROWS: dict[str, Row] = {
     "perf e2e": ("perf.e2e:e2e", CHANGES, "send and receive records, and measure the time between"),
     "perf compare": ("perf.compare:compare", LOCAL, "compare two runs, with confidence intervals"),
     "query": ("query:query", READS, "query topics by SQL"),
-    "segments": ("segments:segments", NOUN, "read and verify the files of brokers' logs"),
+    "segments": ("segments:segments", NOUN, "read, verify and restore the files of brokers' logs"),
     "segments list": (
         "segments.list:list_segments", LOCAL,
         "list topics, partitions or segments of log directories, with sizes, offsets and times",
@@ -233,6 +233,10 @@ ROWS: dict[str, Row] = {
     "segments verify": (
         "segments.verify:verify_segments", LOCAL,
         "check that logs are whole, and that replicas are equal",
+    ),
+    "segments restore": (
+        "segments.restore:restore", CHANGES,
+        "restore topics to a cluster, each record once, and prove that they are there",
     ),
     "pipeline": ("pipeline:pipeline", NOUN, "query, export, copy and compare whole topics, on Spark"),
     "pipeline export": ("pipeline.export:export", READS, "write the records of topics to files, each once"),

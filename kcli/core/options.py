@@ -127,6 +127,12 @@ class ClientOptions(Declared):
         aliases=("log.dir",),
         path=True,
     )
+    log_dirs_transactions: str = option(
+        "wait",
+        "what transactions do that are open at the end of log directories: what follows waits for them, as at a broker, "
+        "or they end as their coordinator would have ended them: aborted, if it had not decided to commit",
+        choices=("wait", "end"),
+    )
     client_id: str = option("kcli", "the name under which brokers log and limit this client")
     cluster_id: str = option("", "the id of the cluster that is meant: brokers of any other are refused")
     security_protocol: str = option(

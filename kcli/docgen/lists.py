@@ -219,7 +219,7 @@ LISTS = {
             "commands.mirror.report:HEAD",
         ),
         _list(
-            "mirror run --dry-run, pipeline mirror --dry-run",
+            "mirror run --dry-run, pipeline mirror --dry-run, segments restore --dry-run",
             "What would be copied, or compared.",
             Items("MirrorPlanItem", "A partition.", "commands.shared.copy_plan:COLUMNS"),
             kind="MirrorPlan",
@@ -506,7 +506,9 @@ LISTS = {
             "segments verify",
             "Whether logs are whole.",
             Items(
-                "SegmentVerification", "A folder of a partition.", "flows.segments.verification_rows:VERIFIED+FURTHER"
+                "SegmentVerification",
+                "A folder of a partition.",
+                "flows.segments.verification_rows:VERIFIED+FURTHER",
             ),
             head="flows.segments.verification_rows:HEAD",
         ),
@@ -518,6 +520,21 @@ LISTS = {
                 "Two replicas of a partition.",
                 "flows.segments.verification_rows:COMPARED",
             ),
+        ),
+        Listed(
+            "RestoreReport",
+            "What was restored of log directories: the recovery point.",
+            "segments restore",
+            (
+                Items("RestoredPartition", "A partition.", "commands.mirror.report:RESTORED"),
+                Items(
+                    "MirrorGroupOffset",
+                    "An offset of a group: a line of ndjson; other documents have them in their groups.",
+                    "commands.mirror.report:GROUP_COLUMNS",
+                    "segments restore",
+                ),
+            ),
+            "commands.mirror.report:HEAD",
         ),
         _list(
             "tokens list",

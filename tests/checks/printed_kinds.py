@@ -28,6 +28,7 @@ ELSEWHERE = {
     "commands/mirror/report.py:report": [
         "MirrorReport MirrorPartition COLUMNS",
         "MirrorReversal ReturnedPartition (*COLUMNS,*STRANDED)",
+        "RestoreReport RestoredPartition RESTORED",
     ],
     "commands/brokers/_describing.py:describe": [
         "BrokerDescriptionList BrokerDescription (*DESCRIBED,*FURTHER)"

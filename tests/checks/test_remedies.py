@@ -33,6 +33,8 @@ NOT_TYPED = {
     "`kcli doctor` finds out why": "read_topic on a broker that is silent for its timeout",
     "wait until it ends; `kcli txn list` shows it": "read_topic on a transaction that stays open for its timeout",
     "check its leader: `kcli topics describe TOPIC` shows it": "a task of Spark on a broker that is silent",
+    "stop the broker, or restore from a snapshot of its disk; `kcli mirror` copies from running brokers": "a broker's "
+    "lock: tests/cli/test_segments_restore.py",
     f"check its leader: `kcli topics describe {HOLE}` shows it": "a task of Spark on a broker that is silent",
     f"`kcli topics create {HOLE}`, or leave these records out: --where": "a job of Spark",
     "correct it; `kcli pipeline query --help` lists the columns": "a job of Spark",

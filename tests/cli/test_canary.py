@@ -77,10 +77,10 @@ ALONE = {
     "registry register": "s {dir}/none --type avro",
     "registry undelete": "s",
     "registry usage": "s --timeout 1s",
-    "segments describe": "{dir}",
-    "segments dump": "{dir}",
-    "segments list": "{dir}",
-    "segments verify": "{dir}",
+    "segments describe": "{dir}/gone-0",
+    "segments dump": "{dir}/gone-0",
+    "segments list": "{dir}/gone-0",
+    "segments verify": "{dir}/gone-0",
     "help": "profiles",
     "man": "groups rewind",
     "schema": "Group",
@@ -100,6 +100,7 @@ OF_TWO = (
     ),
     "pipeline mirror",
     "pipeline verify",
+    "segments restore",
 )
 SERVER = "exporter"
 """It runs until it is ended, and shows its state to others: it has tests of its own at the end."""
@@ -307,6 +308,7 @@ def test_commands_on_two_profiles(home: Path, cluster: FakeCluster) -> None:
         "mirror reset t --offset latest --from plain",
         "mirror accept-gap --all",
         "mirror promote --from plain",
+        f"segments restore {home}/gone-0",
         "mirror reverse --from plain",
     ):
         words = f"{line} --to command --yes -o json".split()

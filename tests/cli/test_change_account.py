@@ -31,6 +31,7 @@ NOT_DENIED = {
     "mirror reset": "it needs a job: tests/fault/test_mirror_jobs.py",
     "mirror reverse": "it needs a job: tests/fault/test_mirror_reversal.py",
     "mirror run": "two clusters: tests/cli/test_mirror_runs.py",
+    "segments restore": "it is a mirror: tests/cli/test_segments_restore.py",
     "topics copy": "it is a mirror: tests/cli/test_topics_copy.py",
     "pipeline import": "tests/pipeline",
     "pipeline mirror": "tests/pipeline",

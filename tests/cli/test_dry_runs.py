@@ -44,6 +44,7 @@ OWN_LINES = LINES | {
     "pipeline profile": "pipeline profile t --runner inline",
     "pipeline replay": "pipeline replay t --to other --runner inline --force",
     "pipeline verify": f"pipeline verify {BETWEEN} --repair --runner inline",
+    "segments restore": "segments restore {dir}/gone-0 --to {broker}",
     "topics copy": "topics copy t made --config retention.ms=5",
     "topics create": "topics create made --partitions 2 --replication-factor 2 --config retention.ms=5",
 }

@@ -43,7 +43,7 @@ from tests.rewinding import QUICK, others, wait_for
 from tests.run import KCLI, environment, kcli, kcli_as_set_up, run
 from tests.walked import NAMES, fill, write_files
 
-NOT_ADMIN = ("consume", "exporter", "mirror", "perf", "pipeline", "produce", "query")
+NOT_ADMIN = ("consume", "exporter", "mirror", "perf", "pipeline", "produce", "query", "segments")
 OF_MIRROR = "topics copy"
 """Its clients have the options of a mirror's."""
 ADMIN = {
@@ -212,6 +212,7 @@ def one_reading(app: TopApp) -> None:
 
 def test_every_command_is_in_a_table() -> None:
     of_two_clusters = {path for path in PATHS if path.startswith("mirror ")}  # tests/cli/test_mirror.py
+    of_two_clusters |= {"segments restore"}  # tests/cli/test_segments_restore.py
     jobs = {"query", *(path for path in PATHS if path.startswith("pipeline "))}  # tests/pipeline
     without_end = {"exporter"}  # tests/fault/test_exporter.py
     tests = {" ".join(line.split()[:2]) for line in PERF}
@@ -247,7 +248,9 @@ def test_the_options_of_every_client_are_in_a_table() -> None:
     others = {name: value for table in OTHER_MECHANISMS for name, value in table.items()}
     in_tables = COMMON.keys() | TLS.keys() | SASL.keys() | others.keys()
     assert (
-        names(ClientOptions) == {"bootstrap_servers", "log_dirs", "cluster_id", CREATES, IN_CODE} | in_tables
+        names(ClientOptions)
+        == {"bootstrap_servers", "log_dirs", "log_dirs_transactions", "cluster_id", CREATES, IN_CODE}
+        | in_tables
     )
     for name, value in {**COMMON, **TLS, **SASL, **others}.items():
         assert getattr(ClientOptions(), name) != value, f"{name}={value} is the default: it proves nothing"

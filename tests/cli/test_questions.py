@@ -27,6 +27,7 @@ from tests.walked import fill, write_files
 
 WITHOUT_A_QUESTION = {
     "produce": "it only adds records",
+    "segments restore": "tests/cli/test_segments_restore.py",
     "topics copy": "a topic that has records is refused",
     "topics create": "it only adds a topic",
     "perf produce": "it only adds records",

@@ -29,6 +29,7 @@ OTHERS = {
     "pipeline mirror": "--from open --to locked -t t --map-topic t=copy",
     "pipeline replay": "t --to other",
     "pipeline perf": "-t t --num-records 1",
+    "segments restore": "{dir}/gone-0 --to locked",
     "topics copy": "t copied",
     "perf produce": "-t t --num-records 1",
     "perf e2e": "-t t --num-records 20",

@@ -107,6 +107,7 @@ LINES = {
     "tokens list --allow-plaintext-secrets": 0,
     "tokens renew token-of-a --for 1h --yes --allow-plaintext-secrets": 0,
     "topics alter t --set retention.ms=5 --partitions 4 --yes": 0,
+    "segments restore {dir}/gone-0 --to {broker} --yes": 0,
     "topics copy t copied": 0,
     "topics create made --partitions 3": 0,
     "topics delete t --yes": 0,
@@ -142,6 +143,8 @@ def ended(line: str, seconds: float, folder: Path) -> "subprocess.CompletedProce
     """How the line ends over a link with so late answers."""
     folder.mkdir()
     (folder / "lines.txt").write_text("one\ntwo\nthree\n")
+    (folder / "gone-0").mkdir()
+    (folder / "gone-0" / "00000000000000000000.log").write_bytes(b"")
     (folder / "offsets.csv").write_text("g,t,0,3\n")
     (folder / "topic.yaml").write_text(
         "apiVersion: kcli/v1\nkind: Topic\nmetadata: {name: t}\nspec: {partitions: 3}\n"

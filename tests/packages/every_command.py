@@ -71,6 +71,7 @@ NAME_CLUSTERS = {
     *(path for path in lines.PATHS if path.startswith("mirror ")),
     "pipeline mirror",
     "pipeline verify",
+    "segments restore",
 }
 """By --from and --to."""
 
@@ -86,6 +87,7 @@ SEEDS = (
 FILES = {
     "lines.txt": "".join(f'k{number}:{{"a":{number}}}\n' for number in range(15)),
     "00000000000000000000.log": "",
+    "gone-0/00000000000000000000.log": "",
     "offsets.csv": "billing,orders,0,1\n",
     "topic.yaml": "apiVersion: kcli/v1\nkind: Topic\nmetadata: {name: orders}\nspec: {partitions: 3}\n",
     "applied.yaml": "{apiVersion: kcli/v1, kind: Topic, metadata: {name: orders}, spec: {config: {retention.ms: 5}}}\n",
@@ -113,6 +115,7 @@ Run = Callable[[Sequence[str]], Done]
 def faults(run: Run, *, broker: str, folder: Path, seen_as: str) -> Iterator[str]:
     """What any command does that it should not. ``folder`` is empty; the installed kcli sees it as ``seen_as``."""
     for name, text in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     for leaf in lines.PATHS:
         done = run([*leaf.split(), "--help"])
@@ -135,6 +138,7 @@ def faults(run: Run, *, broker: str, folder: Path, seen_as: str) -> Iterator[str
 def prepare(run: Run, *, broker: str, folder: Path) -> None:
     """Makes on a broker what the lines need; ``run`` is the kcli of the checkout."""
     for name, text in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     for line in SEEDS:
         done = run([*shlex.split(line.format(dir=folder)), "-b", broker])

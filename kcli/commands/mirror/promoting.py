@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kcli.commands.mirror.report import GROUP_COLUMNS, lack_groups, print_groups
+from kcli.commands.mirror.report import GROUP_COLUMNS, POINT, RECOVERY, lack_groups, print_groups
 from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.copy_plan import names_of
@@ -35,52 +35,9 @@ from kcli.output.envelope import item_of
 from kcli.output.progress import counted
 from kcli.output.tables import Column, indented_table, time_text
 
-POINT = (
-    Column("topic"),
-    Column("partition", "number"),
-    Column("target", spare=2, values="string", meaning="Name of the topic on the target."),
-    Column(
-        "copied_to",
-        "number",
-        values="count",
-        meaning="Offset of the source: all records before it are on the target, but for the gaps.",
-    ),
-    Column(
-        "copied_time",
-        "time",
-        spare=3,
-        values="time?",
-        meaning="Time of the last record that was copied; null where it is not known.",
-    ),
-    Column(
-        "source_end_seen",
-        "number",
-        meaning="The end of the source that was seen last; null where it was never seen.",
-    ),
-    Column("seen_at", "time", spare=1, values="time?", meaning="When that end was seen; null for never."),
-    Column(
-        "may_be_missing",
-        "number",
-        meaning="How many records up to that end are missing at most; null where it is not known: no end was seen, or "
-        "all up to it is there and the source may have accepted more since.",
-    ),
-)
 COLUMNS = (
-    *POINT,
-    Column(
-        "target_offset",
-        "number",
-        meaning="The end of the target's partition: what is written from there on is not of the job; null where "
-        "records go to partitions by key.",
-    ),
-    Column(
-        "stored_beyond",
-        "number",
-        wide=True,
-        values="count",
-        meaning="Records of the target after the last one whose offset in the source is known: copies from copied_to on, "
-        "or of others.",
-    ),
+    *POINT[:3],
+    *RECOVERY,
     Column(
         "gaps",
         wide=True,
@@ -316,8 +273,7 @@ def _report(inv: Invocation, admin: Admin, promoted: Promoted) -> int:
 def _row(tp: TopicPartition, target: str, point: RecoveryPoint) -> dict[str, Any]:
     return {
         **_point_row(tp, target, point),
-        "target_offset": _known(point.target_offset),
-        "stored_beyond": point.stored_beyond,
+        **recovery_row(point),
         "gaps": [[gap.first, gap.last] for gap in point.gaps],
     }
 
@@ -327,12 +283,27 @@ def _point_row(tp: TopicPartition, target: str, point: RecoveryPoint) -> dict[st
         "topic": tp.topic,
         "partition": tp.partition,
         "target": target,
+        **_reached(point),
+        "why": point.why or None,
+    }
+
+
+def recovery_row(point: RecoveryPoint) -> dict[str, Any]:
+    """The values of ``RECOVERY``."""
+    return {
+        **_reached(point),
+        "target_offset": _known(point.target_offset),
+        "stored_beyond": point.stored_beyond,
+    }
+
+
+def _reached(point: RecoveryPoint) -> dict[str, Any]:
+    return {
         "copied_to": point.copied_to,
         "copied_time": _known(point.copied_ms),
         "source_end_seen": _known(point.source_end),
         "seen_at": _known(point.seen_ms),
         "may_be_missing": point.may_be_missing,
-        "why": point.why or None,
     }
 
 

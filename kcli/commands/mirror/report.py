@@ -1,6 +1,8 @@
 """The report of a mirror: the summary on stderr, rows for ``-o``, the exit status."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 from kcli.account.outcomes import Outcome
 from kcli.account.survey import Missing
@@ -115,6 +117,61 @@ STRANDED = (
     ),
     Column("stranded_to", "number", wide=True, meaning="The offset before which they end; null without any."),
 )
+POINT = (
+    Column("topic"),
+    Column("partition", "number"),
+    Column("target", spare=2, values="string", meaning="Name of the topic on the target."),
+    Column(
+        "copied_to",
+        "number",
+        values="count",
+        meaning="Offset of the source: all records before it are on the target, but for the gaps.",
+    ),
+    Column(
+        "copied_time",
+        "time",
+        spare=3,
+        values="time?",
+        meaning="Time of the last record that was copied; null where it is not known.",
+    ),
+    Column(
+        "source_end_seen",
+        "number",
+        meaning="The end of the source that was seen last; null where it was never seen.",
+    ),
+    Column("seen_at", "time", spare=1, values="time?", meaning="When that end was seen; null for never."),
+    Column(
+        "may_be_missing",
+        "number",
+        meaning="How many records up to that end are missing at most; null where it is not known: no end was seen, or "
+        "all up to it is there and the source may have accepted more since.",
+    ),
+)
+RECOVERY = (
+    *POINT[3:],
+    Column(
+        "target_offset",
+        "number",
+        meaning="The end of the target's partition: what is written from there on is not of the job; null where "
+        "records go to partitions by key.",
+    ),
+    Column(
+        "stored_beyond",
+        "number",
+        wide=True,
+        values="count",
+        meaning="Records of the target after the last one whose offset in the source is known: copies from copied_to on, "
+        "or of others.",
+    ),
+)
+"""What a recovery point says of a partition, but for its gaps."""
+
+_AT_A_GLANCE = (
+    "topic", "partition", "target", "records", "state", "error", "copied_to", "copied_time", "may_be_missing",
+)  # fmt: skip
+RESTORED = tuple(replace(one, wide=one.key not in _AT_A_GLANCE) for one in (*COLUMNS, *RECOVERY))
+"""Of a restore: what was copied, and the recovery point."""
+
 HEAD = (
     Column("target_cluster", meaning="Id of the target."),
     Column("job", values="string", meaning="Name of the job."),
@@ -147,22 +204,32 @@ HEAD = (
 )
 
 
-def report(
-    inv: Invocation,
-    result: Result,
-    stop: Stop,
-    stranded: Mapping[TopicPartition, Mapping[str, object]] | None = None,
-) -> int:
-    """Prints the rows and the summary; returns the exit status. ``stranded``: of a way back, what its partitions have in
-    the columns ``STRANDED``.
+_NOTHING: Mapping[TopicPartition, Mapping[str, object]] = {}
+
+
+class Rows(NamedTuple):
+    """What a report prints: the kinds of the document and its items, and the columns; ``further``: what the partitions
+    have in those that ``COLUMNS`` lacks.
     """
+
+    kind: str = "MirrorReport"
+    item: str = "MirrorPartition"
+    columns: Sequence[Column] = COLUMNS
+    further: Mapping[TopicPartition, Mapping[str, object]] = _NOTHING
+
+
+MIRRORED = Rows()
+
+
+def report(inv: Invocation, result: Result, stop: Stop, printed: Rows = MIRRORED) -> int:
+    """Prints the rows and the summary; returns the exit status."""
     compared = {one.pair.source.tp: one for one in result.comparisons}
     for part in unread(result.comparisons):
         inv.lacks(part, later=True)
     rows = (
         {
             **_row(copy, compared.get(copy.source), copied=bool(result.seconds)),
-            **(stranded or {}).get(copy.source, {}),
+            **printed.further.get(copy.source, {}),
         }
         for copy in result.copies
     )
@@ -170,11 +237,8 @@ def report(
     groups = [group_row(one) for one in result.synced.offsets]
     not_set = lack_groups(inv, result.synced)
     head = {**totals, "groups": [item_of(GROUP_COLUMNS, row) for row in groups]} if groups else totals
-    kind = "MirrorReport" if stranded is None else "MirrorReversal"
-    columns = COLUMNS if stranded is None else (*COLUMNS, *STRANDED)
-    item = "MirrorPartition" if stranded is None else "ReturnedPartition"
-    print_rows(inv, kind, columns, rows, cluster, item=item, head=head)
-    print_groups(inv, kind, groups, cluster)
+    print_rows(inv, printed.kind, printed.columns, rows, cluster, item=printed.item, head=head)
+    print_groups(inv, printed.kind, groups, cluster)
     for topic, why in {(one.pair.source.tp.topic, one.ignored) for one in result.comparisons if one.ignored}:
         inv.talk.warn(f"topic {topic}: timestamps are not compared: {why}")
     inv.talk.note(_summary(result))

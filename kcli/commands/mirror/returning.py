@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from shlex import quote
 from typing import NamedTuple
 
-from kcli.commands.mirror.report import report
+from kcli.commands.mirror.report import COLUMNS, STRANDED, Rows, report
 from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.copy_plan import CopyShown, names_of
@@ -220,7 +220,7 @@ def _copy(
         _tell(inv, saved.stranded, stranded, returned, wishes.path)
         result = mirror.copy(stop)
     rows = {one.source: _stranded_row(one.target, saved.stranded, stranded) for one in result.copies}
-    return report(inv, result, stop, rows)
+    return report(inv, result, stop, Rows("MirrorReversal", "ReturnedPartition", (*COLUMNS, *STRANDED), rows))
 
 
 def _stranded_row(

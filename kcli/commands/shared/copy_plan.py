@@ -120,22 +120,15 @@ class CopyShown(Shown):
         refusal = plan.refusal(
             Login(names.source_option, names.source.user), Login(names.target_option, names.target.user)
         )
-        filled = plan.filled
         deletion = plan.acls.question if plan.acls is not None else None
         for warning in plan.acls.warnings if plan.acls is not None else ():
             inv.talk.warn(warning)
-        asked = []
-        if filled:
-            verb = "Copy to" if plan.title is None else "Import into"
-            asked.append(f"{verb} {', '.join(filled)}, which has records already")
-        if plan.deletes:
-            asked.append("delete topics of the target when they are deleted at the source")
+        asked, among = self.asked(plan)
         if refusal is None and asked:
             sentence = ", and ".join(asked)
             also = f" {deletion.sentence}" if deletion is not None else ""
-            among = [*filled, *([plan.job] if plan.deletes else [])]
             question = f"{sentence[0].upper()}{sentence[1:]}?{also}"
-            confirm(inv, text, question, name=among[0], among=among)
+            confirm(inv, text, question, name=next(iter(among), None), among=among)
         elif refusal is None and deletion is not None:
             ask(inv, deletion._replace(plan=text))
         else:
@@ -145,6 +138,17 @@ class CopyShown(Shown):
         if refusal is not None:
             raise refusal
         return not inv.dry_run
+
+    def asked(self, plan: CopyPlan) -> tuple[list[str], list[str]]:
+        """What somebody has to agree to, and the names of which one is typed; none of them: y will do."""
+        asked = []
+        filled = plan.filled
+        if filled:
+            verb = "Copy to" if plan.title is None else "Import into"
+            asked.append(f"{verb} {', '.join(filled)}, which has records already")
+        if plan.deletes:
+            asked.append("delete topics of the target when they are deleted at the source")
+        return asked, [*filled, *([plan.job] if plan.deletes else [])]
 
     def heading(self, plan: CopyPlan) -> str:
         """The first line of the plan: from where to where, and how."""

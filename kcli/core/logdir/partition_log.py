@@ -11,7 +11,7 @@ is read.
 import os
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -79,6 +79,7 @@ class PartitionLog:
         self.start_offset = self.end_offset = 0
         self.last_epoch = -1
         self.tail: Tail | None = None
+        self._committing: Container[int] | None = None
         self._segments: OrderedDict[str, Segment] = OrderedDict()
         self._indexes: dict[str, OffsetIndex] = {}
         self._times: dict[str, TimeIndex] = {}
@@ -433,6 +434,12 @@ class PartitionLog:
             aborted += [one for one in ended.aborted if one.last_offset >= start and one.first_offset < stop]
             if self._behind(number) >= stop and all(first >= stop for first in ended.open.values()):
                 break  # none of those that were open at the end is open any more
+        if self._committing is not None:
+            aborted += [
+                Aborted(one.producer_id, one.first_offset, self.end_offset, self.end_offset)
+                for one in self.open_transactions()
+                if one.producer_id not in self._committing and one.first_offset < stop
+            ]
         return aborted
 
     def ended(self, number: int) -> Ended:
@@ -550,9 +557,17 @@ class PartitionLog:
         still = self.ended(len(self.files) - 1).open
         return sorted((OpenTransaction(*one) for one in still.items()), key=lambda one: one.first_offset)
 
+    def end_transactions(self, committing: Container[int]) -> None:
+        """From now on the transactions that are open at the end are taken as ended there, as their coordinator would end
+        them: those of the producers in ``committing`` are committed, the others aborted. For a log that nobody writes.
+        """
+        self._committing = committing
+
     @property
     def last_stable_offset(self) -> int:
         """The first offset of the first open transaction, or ``end_offset``."""
+        if self._committing is not None:
+            return self.end_offset
         return min((one.first_offset for one in self.open_transactions()), default=self.end_offset)
 
 

@@ -5,6 +5,7 @@ from kcli.core.errors import ConfigError
 from kcli.core.hooks import Hooks
 from kcli.core.offline.directories import Directories
 from kcli.core.offline.server import Server
+from kcli.core.offline.states import committing
 from kcli.core.options import ClientOptions
 from kcli.core.types import Node
 
@@ -19,7 +20,8 @@ def server_of(options: ClientOptions, hooks: Hooks) -> Server:
             why="a cluster is its brokers, or the log directories that they have left",
             do="leave one of them out",
         )
-    return Server(Directories(log_directories(options.log_dirs), hooks))
+    ends = committing if options.log_dirs_transactions == "end" else None
+    return Server(Directories(log_directories(options.log_dirs), hooks, committing=ends))
 
 
 def first_node(options: ClientOptions) -> Node:

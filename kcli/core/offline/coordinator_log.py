@@ -5,7 +5,7 @@ Kafka's OffsetMetadataManager): committed, it replaces only what was written bef
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from kcli.core.errors import ProtocolError
@@ -39,6 +39,13 @@ class CoordinatorLog:
             else:
                 self._add(batch)
 
+    def end_transactions(self, committing: Container[int]) -> None:
+        """As if its coordinator had ended the transactions that are open: those of these producers are committed."""
+        for producer_id, written in self.pending.items():
+            if producer_id in committing:
+                self._commit(written)
+        self.pending.clear()
+
     def _add(self, batch: BatchView) -> None:
         written = self.pending.setdefault(batch.producer_id, {}) if batch.is_transactional else self.values
         for offset, key, value in keys_and_values(batch):
@@ -58,8 +65,10 @@ class CoordinatorLog:
         if not batch.is_transactional:
             return
         written = self.pending.pop(batch.producer_id, {})
-        if control_type(batch) != _COMMIT:
-            return
+        if control_type(batch) == _COMMIT:
+            self._commit(written)
+
+    def _commit(self, written: Mapping[bytes, StoredValue]) -> None:
         for key, stored in written.items():
             known = self.values.get(key)
             if known is None or stored.offset > known.offset:

@@ -6,7 +6,7 @@ What the server's thread does, and what another one asks for, is done under ``lo
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
 from kcli.core.addresses import cluster_place
@@ -40,14 +40,22 @@ class TopicFolders(NamedTuple):
 
 class Directories:
     """``paths``: log directories, folders of partitions, or single ``.log`` files. ``hooks`` are told what is notable
-    about what is read.
+    about what is read. ``committing``: what is open at the end of a log is taken as ended by its coordinator; says the
+    producers whose transactions in a partition are committed. None: it stays open.
 
     ConfigError where the paths belong to several clusters, NotFoundError where there is nothing to be read.
     """
 
-    def __init__(self, paths: Sequence[str], hooks: Hooks = NO_HOOKS) -> None:
+    def __init__(
+        self,
+        paths: Sequence[str],
+        hooks: Hooks = NO_HOOKS,
+        *,
+        committing: Callable[["Directories", TopicPartition], Container[int]] | None = None,
+    ) -> None:
         self.paths = tuple(paths)
         self.name = cluster_place("", ",".join(paths))
+        self.committing = committing
         self.lock = threading.Lock()
         self.failures: dict[TopicPartition, KcliError] = {}
         """Why a partition could not be read, the last time that it was asked for."""
@@ -118,7 +126,9 @@ class Directories:
             folders = topic.partitions.get(tp.partition) if topic is not None else None
             if not folders:
                 return None
-            self._logs[tp] = self._opened(tp, folders)
+            self._logs[tp] = log = self._opened(tp, folders)
+            if self.committing is not None:
+                log.end_transactions(self.committing(self, tp))
         self._recent[tp] = None
         self._recent.move_to_end(tp)
         if len(self._recent) > _OPEN:

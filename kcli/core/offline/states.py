@@ -3,11 +3,11 @@
 What is not in the directories is a NotHereError, and never an empty state; damage is an error that ends the conversation.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Container
 from typing import NamedTuple, TypeVar
 
 from kcli.core.names import coordinator_partition
-from kcli.core.offline import group_state, share_state, transaction_state
+from kcli.core.offline import group_state, image, share_state, transaction_state
 from kcli.core.offline.coordinator_log import CoordinatorLog
 from kcli.core.offline.directories import Directories
 from kcli.core.offline.group_state import GroupState
@@ -99,6 +99,13 @@ def transactions(directories: Directories) -> StoredTransactions:
     return directories.once(_transactions)
 
 
+def committing(directories: Directories, tp: TopicPartition) -> Container[int]:
+    """The producers whose transactions in a partition were decided to be committed; see ``Directories``."""
+    if tp.topic in (image.TOPIC, transaction_state.TOPIC):
+        return ()
+    return transactions(directories).committing(tp)
+
+
 def share_starts(directories: Directories) -> ShareState:
     """The same of ``__share_group_state``."""
     return directories.once(_share_starts)
@@ -123,6 +130,8 @@ def _replayed(directories: Directories, topic: str, state: S) -> S:
         if log is not None:
             replayed = CoordinatorLog()
             replayed.replay(batches_from(log, log.start_offset))
+            if directories.committing is not None:
+                replayed.end_transactions(directories.committing(directories, log.tp))
             state.add(replayed)
     note_unknown(directories.note, topic, state.unknown)
     return state

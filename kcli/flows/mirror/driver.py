@@ -35,6 +35,9 @@ from kcli.flows.mirror.topics.survey import Selection, Survey
 class Driver:
     """One run of a job; ``with`` closes its clients. ``timeout`` (seconds): of a first contact, and of one call."""
 
+    _source_keeps_all = False
+    """Whether the source deletes nothing, whatever its configuration says: no broker runs there any more."""
+
     def __init__(
         self,
         settings: MirrorSettings,
@@ -57,6 +60,7 @@ class Driver:
             settings.by_key,
             configs=ConfigSync(settings.sync_configs, dict(settings.configs)),
             excludes=settings.excludes,
+            replicas=settings.replicas,
         )
         self._source_admin = self._admin(source, timeout)
         self._target_admin = self._admin(target, timeout)
@@ -85,6 +89,7 @@ class Driver:
                 self._selection.configs,
                 to_ms=settings.timestamps == "ms",
                 now=wall_ms(),
+                keeps_all=self._source_keeps_all,
             )
         return self._observer.may_begin(plan)
 

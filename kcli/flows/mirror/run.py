@@ -205,7 +205,13 @@ class Mirror(Driver):
             self._consumer.connect(self._timeout)
         jobs = self._jobs_on_source(self._source_admin)
         self._planner = Planner(
-            settings, self._selection, self._source_admin, self._target_admin, self._consumer, self._timeout
+            settings,
+            self._selection,
+            self._source_admin,
+            self._target_admin,
+            self._consumer,
+            self._timeout,
+            self._absent,
         )
         self._plan = plan = self._first_plan(jobs)
         findings = plan.found.findings
@@ -231,6 +237,10 @@ class Mirror(Driver):
             deletes=settings.on_delete == "delete",
             remarks=self._remarks(plan),
         )
+
+    def _absent(self, tp: TopicPartition) -> KcliError | None:  # noqa: ARG002 - a restore may lack partitions
+        """Why nobody can read a partition that a topic of the source has."""
+        return None
 
     def _remarks(self, plan: Plan) -> list[str]:
         """What the plan says beside its topics."""
@@ -377,7 +387,9 @@ class Mirror(Driver):
         settings, found = self._settings, self._plan.found
         return compare_copies(
             self._observer,
-            Clusters(self._source, self._target, self._source_admin, self._target_admin, self._reader),
+            Clusters(
+                self._source, self._target, self._source_admin, self._target_admin, self._reader_of_proof
+            ),
             self._plan.copies,
             Proof(
                 limited=settings.span is not None and settings.span.stop is not None,
@@ -774,6 +786,10 @@ class Mirror(Driver):
             **own,
         )
         return self._stack.enter_context(Consumer(options, hooks=self._hooks, joins=JOINED_BYTES))
+
+    def _reader_of_proof(self, cluster: Cluster) -> Consumer:
+        """Damaged batches that are gaps of the copy are no difference: the target has none of their records."""
+        return self._reader(cluster, on_corrupt="skip" if self._settings.on_gap == "record" else "fail")
 
     def _producer_options(self) -> ProducerOptions:
         """With transactions, all runs of the job have the same id: a new one fences the others."""

@@ -45,7 +45,8 @@ class MirrorSettings:
     select, ``principals`` the rules of ``--map-principal``.
     ``span``: where a new job begins, and may end. ``job``: its name, None for the default one. ``checkpoint``: a file
     that keeps the position, None for the topic of the target. ``configs``: keys and values of ``--config``. ``max_wait``:
-    seconds that a partition may wait. ``stand_by``: wait while another instance runs the job.
+    seconds that a partition may wait. ``stand_by``: wait while another instance runs the job. ``replicas``: of topics
+    that are created, None for those of the source, as far as the target has brokers.
     """
 
     topics: tuple[str, ...]
@@ -73,6 +74,7 @@ class MirrorSettings:
     on_delete: str = "keep"
     max_wait: float | None = None
     stand_by: bool = True
+    replicas: int | None = None
 
     @property
     def patience(self) -> float | None:

@@ -35,6 +35,7 @@ from kcli.output.progress import counted, size_text
 from kcli.output.tables import time_text as instant_text
 
 _UNLIMITED = "9223372036854775807"
+_KEEPS_ALL = {RETENTION_MS: "-1", RETENTION_BYTES: "-1"}
 
 Found = Mapping[TopicPartition, OffsetInfo | KcliError]
 
@@ -51,17 +52,24 @@ class _Bounds(NamedTuple):
     size: float | None
 
 
-def check_losses(source: Admin, plan: CopyPlan, sync: ConfigSync, *, to_ms: bool, now: int) -> None:
-    """Adds conflicts and warnings to the findings of the plan. ``to_ms``: times in µs are converted; ``now`` in ms."""
+def check_losses(
+    source: Admin, plan: CopyPlan, sync: ConfigSync, *, to_ms: bool, now: int, keeps_all: bool = False
+) -> None:
+    """Adds conflicts and warnings to the findings of the plan. ``to_ms``: times in µs are converted; ``now`` in ms.
+    ``keeps_all``: the source deletes nothing any more, whatever its topics are configured to.
+    """
     findings = plan.found.findings
     items: dict[str, list[PlannedPartition]] = {}
     for one in plan.items:
         if one.error is None and not one.is_idle:
             items.setdefault(one.source.topic, []).append(one)
+    sources = {
+        topic: {**plan.found.sources[topic].configs, **(_KEEPS_ALL if keeps_all else {})} for topic in items
+    }
     bounds = {
         route.source: _bounds(
             findings.in_force[route.target],
-            plan.found.sources[route.source].configs,
+            sources[route.source],
             sync,
             to_ms=to_ms,
             now=now,
@@ -88,11 +96,11 @@ def check_losses(source: Admin, plan: CopyPlan, sync: ConfigSync, *, to_ms: bool
         if route.source not in bounds:
             continue
         values, own = findings.in_force[route.target], items[route.source]
-        here = plan.found.sources[route.source].configs
+        here = sources[route.source]
         found = [
             _expired(route, values, here, *_older(own, expired, ends)),
             _too_early(route, values, *_older(own, early, ends)),
-            _too_late(route, values, own, late, sync, to_ms=to_ms, now=now),
+            _too_late(route, values, here, own, late, sync, to_ms=to_ms, now=now),
             _too_large(route, values, here, [one for one in own if sizes.get(one.source, 0) > _room(values)]),
         ]
         continues = plan.own.get(route.source) == route.target
@@ -178,6 +186,7 @@ def _expired(route: Route, values: Values, source: Values, records: int, partiti
     return _would_delete(
         route,
         values,
+        source,
         RETENTION_MS,
         f"the target would delete up to {counted(records, 'record')} of {counted(partitions, 'partition')} soon after "
         f"they are copied: it keeps records for {there}, the source for {here}",
@@ -193,6 +202,7 @@ def _too_large(
     return _would_delete(
         route,
         values,
+        source,
         RETENTION_BYTES,
         f"the target would delete the oldest records of {counted(len(large), 'partition')} soon after they are copied: "
         f"it keeps {size_text(kept(values, RETENTION_BYTES))} of each, the source "
@@ -200,11 +210,14 @@ def _too_large(
     )
 
 
-def _would_delete(route: Route, values: Values, key: str, what: str) -> Finding:
+def _would_delete(route: Route, values: Values, source: Values, key: str, what: str) -> Finding:
+    as_source = (
+        "" if math.isinf(kept(source, key)) else "--sync-configs effective keeps what the source keeps, "
+    )
     return Finding(
         route,
         f"{what} ({key}={values[key]})",
-        f"--sync-configs effective keeps what the source keeps, --config {key}=-1 everything; "
+        f"{as_source}--config {key}=-1 {'everything' if as_source else 'keeps everything'}; "
         f"--config {key}={values[key]} accepts that they are deleted",
     )
 
@@ -224,6 +237,7 @@ def _too_early(route: Route, values: Values, records: int, partitions: int) -> F
 def _too_late(
     route: Route,
     values: Values,
+    source: Values,
     items: Sequence[PlannedPartition],
     answers: Found,
     sync: ConfigSync,
@@ -259,6 +273,7 @@ def _too_late(
             return _would_delete(
                 route,
                 values,
+                source,
                 RETENTION_MS,
                 f"the target would delete records soon after they are copied with times in ms: that of {record} is "
                 f"{instant_text(time)}",

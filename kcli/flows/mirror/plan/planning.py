@@ -1,6 +1,6 @@
 """What a run copies, and from where: the plan at its start, and the one with which it goes on after a fence."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kcli.core.admin.admin import Admin
@@ -13,6 +13,7 @@ from kcli.core.errors import ConfigError, KcliError
 from kcli.core.positions import OffsetSpec, RangeSpec, check_times
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.copy.errors import deleted_source, removed_at_source
+from kcli.flows.mirror.copy.offset_map import OffsetMap
 from kcli.flows.mirror.copy.partition_copy import PartitionCopy
 from kcli.flows.mirror.job.job import (
     Ends,
@@ -96,7 +97,9 @@ def survey_job(
 
 
 class Planner:
-    """``consumer`` reads the source; ``timeout`` (seconds) is for one look at its offsets."""
+    """``consumer`` reads the source; ``timeout`` (seconds) is for one look at its offsets. ``absent`` says why nobody can
+    read a partition that a topic of the source has; None for all others.
+    """
 
     def __init__(
         self,
@@ -106,8 +109,10 @@ class Planner:
         target: Admin,
         consumer: Consumer,
         timeout: float,
+        absent: Callable[[TopicPartition], KcliError | None],
     ) -> None:
         self._settings = settings
+        self._absent = absent
         self.selection = selection
         self._source = source
         self._target = target
@@ -137,7 +142,7 @@ class Planner:
             found.findings.denied.extend(denied)
             found = found._replace(creates_state=not exists)
             found.findings.denied.extend(denied_to_lease(self._target, job))
-        plan = self._planned(found, saved, self._spans(source_partitions(found), saved))
+        plan = self._planned(found, saved, self._spans(self._present(found), saved))
         if saved is not None:
             named = set(self.selection.selectors).intersection(found.gone)
             plan.copies.extend(_deleted(tp, one) for tp, one in saved.partitions.items() if tp.topic in named)
@@ -173,7 +178,11 @@ class Planner:
                 plan.copies.append(copy)
         return plan
 
+    def _present(self, found: Survey) -> list[TopicPartition]:
+        return [tp for tp in source_partitions(found) if self._absent(tp) is None]
+
     def _planned(self, found: Survey, saved: SavedJob | None, spans: Mapping[TopicPartition, Span]) -> Plan:
+        spans = {tp: span for tp, span in spans.items() if self._absent(tp) is None}
         ends = target_ends(self._target, found)
         source_ends = offsets(self._source, spans, LATEST)
         copies = partition_copies(
@@ -188,7 +197,18 @@ class Planner:
         if saved is not None:
             begun = [copy for copy in copies if copy.source in saved.partitions and copy.error is None]
             self._look_for_gaps(found, begun, source_ends)
+        copies += self._absent_copies(found)
         return Plan(found, saved, ends, copies)
+
+    def _absent_copies(self, found: Survey) -> Iterator[PartitionCopy]:
+        targets = {route.source: route.target for route in found.routes}
+        for tp in source_partitions(found):
+            error = self._absent(tp)
+            if error is not None:
+                target = TopicPartition(targets[tp.topic], tp.partition)
+                made = PartitionCopy(tp, target, OffsetMap(0, 0), position=0)
+                made.fail(error)
+                yield made
 
     def _look_for_gaps(
         self, found: Survey, begun: Sequence[PartitionCopy], ends: Mapping[TopicPartition, int]

@@ -192,6 +192,28 @@ def record(
         raise NotFoundError(f"mirror job {job.job} was deleted", why="its record is gone", do="run it again")
     if saved.promotion is not None:
         return saved.state, saved.promotion
+    points = points_now(saved, target, seen, whys)
+    now = wall_ms()
+    made = SavedPromotion(
+        Promotion(
+            promoted_ms=now,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            source_lost=source_lost,
+            unknown_since_ms=unknown_since(points.values(), now + 1 if source_lost else read_from),
+        ),
+        topic_promotions(saved, points, now),
+        {},
+    )
+    state = msgspec.structs.replace(saved.state, promoted_ms=now, updated_ms=now, ended=True)
+    writer.write([*promotion_records(job, made), job_record(state)])
+    return state, made
+
+
+def points_now(
+    saved: SavedJob, target: Target, seen: Mapping[TopicPartition, Seen], whys: Mapping[TopicPartition, str]
+) -> dict[TopicPartition, RecoveryPoint]:
+    """The recovery points of a job that nobody writes any more; see ``record``."""
     chosen = {tp: one for tp, one in saved.partitions.items() if saved.state.selects(tp.topic)}
     by_key = saved.state.partitions == "by-key"
     copies = {
@@ -210,21 +232,7 @@ def record(
                 partition=tp.partition, target_partition=tp.partition, copied_to=0, source_end=end, seen_ms=at_ms,
                 is_read=tp in seen, why=whys.get(tp, ""),
             )  # fmt: skip
-    now = wall_ms()
-    made = SavedPromotion(
-        Promotion(
-            promoted_ms=now,
-            host=socket.gethostname(),
-            pid=os.getpid(),
-            source_lost=source_lost,
-            unknown_since_ms=unknown_since(points.values(), now + 1 if source_lost else read_from),
-        ),
-        topic_promotions(saved, points, now),
-        {},
-    )
-    state = msgspec.structs.replace(saved.state, promoted_ms=now, updated_ms=now, ended=True)
-    writer.write([*promotion_records(job, made), job_record(state)])
-    return state, made
+    return points
 
 
 def finish(

@@ -106,6 +106,7 @@ def check_routes(
     continues: Mapping[str, str] = NO_TOPICS,
     sync: ConfigSync = _TOPIC_LEVEL,
     defaults: Values = NO_TOPICS,
+    wanted_replicas: int | None = None,
 ) -> Findings:
     """Checks all routes; ``targets`` lacks the topics that do not exist. ``brokers``: of the target.
 
@@ -113,6 +114,7 @@ def check_routes(
     even describe them.
     ``continues``: the topics that the job copies already, from source to target.
     ``defaults``: the values in force of a new topic that sets nothing; empty where they are not known.
+    ``wanted_replicas``: of new topics; None: as many as the source has, and the target can hold.
     """
     found = Findings([], [], [], [], {}, {}, [], {})
     for route in routes:
@@ -123,7 +125,7 @@ def check_routes(
             own = new_operations.get(route.target)
             found.denied.extend(_denied_to_new(route, own, cluster_operations))
             if source is not HIDDEN and not isinstance(own, KcliError):
-                replicas = min(source.replicas, brokers)
+                replicas = wanted_replicas or min(source.replicas, brokers)
                 configs = written_to_new(sync, source.configs, source.own, defaults, replicas)
                 found.create.append(TopicSpec(route.target, source.partitions, replicas, configs))
                 made = TopicFacts("", source.partitions, replicas, {**defaults, **configs}, configs)

@@ -27,7 +27,7 @@ class Selection(NamedTuple):
     configuration is written.
 
     ``copies`` are topics of the source that were copied from the target: patterns do not select them, nor what
-    ``excludes`` selects.
+    ``excludes`` selects. ``replicas``: of topics that are created; None: see ``check_routes``.
     """
 
     selectors: Sequence[str]
@@ -36,6 +36,7 @@ class Selection(NamedTuple):
     copies: Collection[str] = ()
     configs: ConfigSync = ConfigSync()
     excludes: Sequence[str] = ()
+    replicas: int | None = None
 
 
 class Survey(NamedTuple):
@@ -107,6 +108,7 @@ def survey(
         continues,
         by_key=selection.by_key,
         sync=selection.configs,
+        replicas=selection.replicas,
     )
     return found._replace(
         idle_excludes=idle_excludes(known, selection.excludes),
@@ -124,6 +126,7 @@ def survey_target(
     *,
     by_key: bool,
     sync: ConfigSync = ConfigSync(),  # noqa: B008 - it does not change
+    replicas: int | None = None,
 ) -> Survey:
     """Describes the topics of the target and checks all routes, with what is known of the ``sources``."""
     there = target.describe_cluster(include_operations=True)
@@ -142,6 +145,7 @@ def survey_target(
         new_operations=target.topic_operations(new, missing_too=True),
         continues=continues,
         sync=sync,
+        wanted_replicas=replicas,
         defaults=NO_TOPICS if isinstance(defaults, KcliError) else defaults,
     )
     unknown = f"the defaults of new topics of the target are not known: {defaults}"
@@ -189,7 +193,7 @@ def _topic_facts(
     values, own = ({}, {}) if isinstance(configs, KcliError) else configs_of(configs)
     return TopicFacts(
         topic.topic_id,
-        len(topic.partitions),
+        max((one.partition for one in topic.partitions), default=-1) + 1,  # log directories may lack some
         max((len(partition.replicas) for partition in topic.partitions), default=1),
         values,
         own,

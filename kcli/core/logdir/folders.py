@@ -338,7 +338,7 @@ def is_live(path: str) -> bool | None:
     try:
         if shape is None:
             return None
-        import fcntl
+        import fcntl  # not on Windows
 
         layout, kind = shape
         values = [0, 0, 0, 0, 0]

@@ -360,7 +360,7 @@ def is_live(path: str) -> bool | None:
     try:
         if shape is None:
             return None
-        import fcntl  # not on every system
+        import fcntl  # not on Windows
 
         layout, kind = shape
         values = [0, 0, 0, 0, 0]

@@ -97,10 +97,9 @@ class PartitionLog:
             return cls(found.partitions[0])
         where = ", ".join(printable(os.fspath(path)) for path in paths)
         if not found.partitions:
+            why = "; ".join(missing.why for missing in found.missing)
             raise NotFoundError(
-                f"{where}: no partition",
-                why="; ".join(missing.why for missing in found.missing),
-                do="check the path",
+                f"{where}: no partition", why=why, do="name the folder of a partition, as orders-3"
             )
         raise ConfigError(
             f"{where}: {len(found.partitions)} partitions", why="one is needed", do="name its folder"

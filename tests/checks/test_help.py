@@ -33,7 +33,6 @@ METAVARS = {
     "LIST": "numbers and ranges: 0,2,5-7", "M": "a number after N", "MAX": "a most",
     "MEMBER": "a member of a group", "MODE": "of a schema registry", "MIN": "a least",
     "N": "a number", "NAME": "a name of what no other word is for", "OPERATION": "of an ACL",
-    "PATH": "files of a broker",
     "PATTERN": "a template of input", "PERCENT": "a share of 100", "PORT": "a port", "PROFILE": "a profile",
     "RACK": "a rack", "RATE": "records or bytes in a second", "REGEX": "a regular expression", "SERDE": "a serializer",
     "SHARE": "0 to 1", "SIZE": "bytes, with a unit", "SPEC": "an offset, a time, or a range", "SQL": "of Spark",

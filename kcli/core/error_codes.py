@@ -212,10 +212,16 @@ CODES: dict[int, ErrorCode] = {
     for number, name, flags, text in _ROWS
 }
 
+NOT_IN_LOG_DIRS = -2
+"""No code of Kafka: log directories that are read as a cluster do not have what the answer is made of."""
+_OF_LOG_DIRS = ErrorCode(
+    NOT_IN_LOG_DIRS, "NOT_IN_LOG_DIRS", False, "", "none of the log directories that are read has it"
+)
+
 
 def error_code(number: int) -> ErrorCode:
     """The row of ``number``; a code that the table lacks is shown by its number and never retried."""
-    known = CODES.get(number)
+    known = _OF_LOG_DIRS if number == NOT_IN_LOG_DIRS else CODES.get(number)
     return known or ErrorCode(
         number, f"UNKNOWN_CODE_{number}", False, "", "a code this version does not know"
     )
@@ -335,6 +341,7 @@ _GRANT_CLUSTER = (
 )
 
 REMEDIES = {
+    NOT_IN_LOG_DIRS: "name the log directories that have it, too: those of other brokers, or other disks of this one",
     LEADER_NOT_AVAILABLE: "try again in a moment; `kcli topics describe TOPIC` shows leaders and replicas",
     REQUEST_TIMED_OUT: "try again, check whether the brokers are overloaded, or wait longer with --timeout",
     COORDINATOR_LOAD_IN_PROGRESS: _COORDINATOR,

@@ -6,7 +6,7 @@ exits with ``exit_code`` (the table of codes is part of the contract: ``kcli --h
 
 from collections.abc import Iterable, Mapping
 
-from kcli.core.error_codes import REMEDIES, error_code
+from kcli.core.error_codes import NOT_IN_LOG_DIRS, REMEDIES, error_code
 from kcli.core.exit_codes import ExitCode, of_broker_error
 from kcli.core.permissions import Permission
 from kcli.core.types import TopicPartition
@@ -82,6 +82,12 @@ class NotConnectedError(TimedOutError):
 
 class NoLeaderError(TimedOutError):
     """A partition has no leader: an election is under way, or none of its replicas can lead."""
+
+
+class NotInLogDirsError(NoLeaderError):
+    """Log directories are read, and a partition is in none of them."""
+
+    exit_code = ExitCode.PARTLY
 
 
 class AuthError(KcliError):
@@ -315,6 +321,8 @@ class BrokerError(KcliError):
         if lacking:
             text, do = lacking.lack, do or lacking.grant
         why = f"{row.name} ({code})" + (f": {text}" if text else "")
+        if code == NOT_IN_LOG_DIRS:  # no broker has said so
+            why = text
         super().__init__(where, why=why, do=do or REMEDIES.get(code, ""))
         self.code = code
         self.name = row.name

@@ -58,6 +58,7 @@ def of_broker_error(code: int) -> ExitCode:
 
 
 _BY_BROKER_CODE = {
+    -2: ExitCode.PARTLY,  # NOT_IN_LOG_DIRS
     1: ExitCode.DATA,  # OFFSET_OUT_OF_RANGE
     2: ExitCode.DATA,  # CORRUPT_MESSAGE
     100: ExitCode.DATA,  # UNKNOWN_TOPIC_ID

@@ -101,4 +101,5 @@ def _no_leader(cluster: Cluster, tp: TopicPartition) -> KcliError:
         return topic_refused(tp.topic, topic.error)
     if topic is not None and topic.partitions and topic.partition(tp.partition) is None:
         return no_partition(tp, len(topic.partitions))
-    return no_leader(tp)
+    part = topic.partition(tp.partition) if topic is not None else None
+    return no_leader(tp, code=part.error) if part is not None else no_leader(tp)

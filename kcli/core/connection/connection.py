@@ -30,6 +30,7 @@ from kcli.core.errors import (
     ConnectError,
     KcliError,
     NotValidatedError,
+    NotInLogDirsError,
     OutcomeUnknownError,
     ProtocolError,
     RequestTimeoutError,
@@ -135,7 +136,7 @@ Completion = tuple[Future[Any], Any, BaseException | None]
 """A future with the value or the error that completes it, after all bytes of the turn are processed."""
 
 _LAST_ID = 0x7FFF_FFFF
-_ANSWERS = (OutcomeUnknownError, ProtocolError, UnreadableFileError)
+_ANSWERS = (OutcomeUnknownError, ProtocolError, UnreadableFileError, NotInLogDirsError)
 """What a connection may end with that is also the outcome of each request in flight."""
 _SEE_BROKER = "check that this broker is running and not overloaded"
 _OBSTACLES = dict.fromkeys(State, "the connection was not established") | {

@@ -91,10 +91,7 @@ def list_config_resources(
     directories: Directories, request: ListConfigResourcesRequest, _version: int
 ) -> ListConfigResourcesResponse:
     """What has a configuration of its own; version 0 lists client metrics."""
-    try:
-        known = directories.image()
-    except NotHereError as error:
-        return ListConfigResourcesResponse(throttle_time_ms=0, error_code=error.code, config_resources=[])
+    known = directories.image()
     wanted = request.resource_types or ([_CLIENT_METRICS] if _version == 0 else list(_OWN_SOURCE))
     names = {(kind, name) for kind, name in known.configs if name}
     names |= {(_TOPIC, name) for name in known.topics} | {(_BROKER, str(number)) for number in known.brokers}

@@ -11,7 +11,7 @@ from kcli.core.offline import transaction_state
 from kcli.core.offline.directories import Directories
 from kcli.core.offline.group_state import CLASSIC, CONSUMER, STREAMS, TOPIC, Committed, StoredGroup
 from kcli.core.offline.metadata_log import NotHereError
-from kcli.core.offline.states import asked_node, coordinated, groups, leader_of
+from kcli.core.offline.states import asked_node, coordinated, groups, leader_of, nowhere
 from kcli.core.protocol.messages import consumer_group_describe as consumer
 from kcli.core.protocol.messages import describe_groups as classic
 from kcli.core.protocol.messages import offset_fetch as fetch
@@ -39,41 +39,42 @@ _FIRST_WITH_GROUPS = 8
 def find_coordinator(
     directories: Directories, request: FindCoordinatorRequest, version: int
 ) -> FindCoordinatorResponse:
-    """The broker that led the partition last; it answers also for a partition that is not there, and says so."""
+    """The broker that led the partition last; an error that names a partition that is not there."""
     topic = TOPIC if request.key_type == _OF_GROUPS else transaction_state.TOPIC
     known = coordinated(directories, topic)
 
-    def node(key: str) -> int:
-        if not known.partitions:
-            return directories.node_id
-        return leader_of(directories, TopicPartition(topic, known.home_of(key)))
+    def found(key: str) -> Coordinator:
+        lacks = known.lacks(key)
+        if lacks is not None:
+            return Coordinator(
+                key=key, node_id=-1, host="", port=-1, error_code=lacks.code, error_message=lacks.why
+            )
+        node_id = leader_of(directories, TopicPartition(topic, known.home_of(key)))
+        return Coordinator(
+            key=key, node_id=node_id, host=directories.name, port=0, error_code=NONE, error_message=None
+        )
 
     if version < _FIRST_WITH_KEYS:
+        one = found(request.key)
         return FindCoordinatorResponse(
-            error_code=NONE, error_message=None, node_id=node(request.key), host=directories.name, port=0
+            error_code=one.error_code,
+            error_message=one.error_message,
+            node_id=one.node_id,
+            host=one.host,
+            port=one.port,
         )
-    return FindCoordinatorResponse(
-        coordinators=[
-            Coordinator(
-                key=key, node_id=node(key), host=directories.name, port=0, error_code=NONE, error_message=None
-            )
-            for key in request.coordinator_keys
-        ]
-    )
+    return FindCoordinatorResponse(coordinators=[found(key) for key in request.coordinator_keys])
 
 
 # --- lists and descriptions ---
 
 
 def list_groups(directories: Directories, request: ListGroupsRequest, _version: int) -> ListGroupsResponse:
-    """The groups of the partitions that the asked node led last."""
-    try:
-        known = coordinated(directories, TOPIC)
-        if not known.partitions:
-            raise NotHereError("groups", why=f"none of the log directories has a partition of {TOPIC}")
-        found = groups(directories).groups.values()
-    except NotHereError as error:
-        return ListGroupsResponse(error_code=error.code, groups=[])
+    """The groups of the partitions that the asked node led last; NotHereError, as the response has no room for why."""
+    known = coordinated(directories, TOPIC)
+    if not known.partitions:
+        raise nowhere("groups", TOPIC)
+    found = groups(directories).groups.values()
     states = {state.lower() for state in request.states_filter}
     types = {kind.lower() for kind in request.types_filter}
     rows = [

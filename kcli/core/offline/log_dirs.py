@@ -1,6 +1,6 @@
 """DescribeLogDirs: the log directories of a broker, where they are now."""
 
-from kcli.core.error_codes import LOG_DIR_NOT_FOUND, NONE
+from kcli.core.error_codes import NOT_IN_LOG_DIRS, NONE
 from kcli.core.logdir.folders import CURRENT, FUTURE, LogDirectory, PartitionFolder
 from kcli.core.logdir.segment_files import choose_files
 from kcli.core.offline.directories import Directories
@@ -27,7 +27,7 @@ def describe_log_dirs(
     dirs = [one for one in directories.found.log_dirs if one.node_id in (number, -1)]
     return DescribeLogDirsResponse(
         throttle_time_ms=0,
-        error_code=NONE if dirs else LOG_DIR_NOT_FOUND,
+        error_code=NONE if dirs else NOT_IN_LOG_DIRS,
         results=[_result(directories, one, asked) for one in dirs],
     )
 

@@ -6,7 +6,7 @@ All brokers of the cluster are there, and each is this process. A partition that
 from collections.abc import Iterator
 
 from kcli.core.error_codes import (
-    LEADER_NOT_AVAILABLE,
+    NOT_IN_LOG_DIRS,
     MISMATCHED_ENDPOINT_TYPE,
     NONE,
     UNKNOWN_TOPIC_ID,
@@ -178,7 +178,7 @@ def _known(directories: Directories, name: str) -> MetadataResponseTopic:
         is_internal=name in _INTERNAL,
         partitions=[
             MetadataResponsePartition(
-                error_code=NONE if one.leader >= 0 else LEADER_NOT_AVAILABLE,
+                error_code=NONE if one.leader >= 0 else NOT_IN_LOG_DIRS,
                 partition_index=one.partition_id,
                 leader_id=one.leader,
                 leader_epoch=one.leader_epoch,
@@ -241,7 +241,7 @@ def describe_topic_partitions(
                 is_internal=name in _INTERNAL,
                 partitions=[
                     described.DescribeTopicPartitionsResponsePartition(
-                        error_code=NONE if one.leader >= 0 else LEADER_NOT_AVAILABLE,
+                        error_code=NONE if one.leader >= 0 else NOT_IN_LOG_DIRS,
                         partition_index=one.partition_id,
                         leader_id=one.leader,
                         leader_epoch=one.leader_epoch,

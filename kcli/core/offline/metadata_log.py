@@ -5,8 +5,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from kcli.core.error_codes import LOG_DIR_NOT_FOUND
-from kcli.core.errors import KcliError, ProtocolError
+from kcli.core.error_codes import NOT_IN_LOG_DIRS, REMEDIES
+from kcli.core.errors import KcliError, NotInLogDirsError, ProtocolError
 from kcli.core.logdir.partition_log import PartitionLog
 from kcli.core.offline.image import TOPIC, MetadataImage
 from kcli.core.offline.stored_values import control_type
@@ -20,10 +20,13 @@ _SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 _FOOTER = 4
 
 
-class NotHereError(KcliError):
+class NotHereError(NotInLogDirsError):
     """The log directories do not have what the answer is made of: ``why`` is its message, ``code`` its code."""
 
-    code = LOG_DIR_NOT_FOUND
+    code = NOT_IN_LOG_DIRS
+
+    def __init__(self, what: str, *, why: str) -> None:
+        super().__init__(what, why=why, do=REMEDIES[NOT_IN_LOG_DIRS])
 
 
 def read_image(log: PartitionLog | None, note: Note) -> MetadataImage:

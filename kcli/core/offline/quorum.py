@@ -33,7 +33,7 @@ def describe_quorum(
         known = directories.image()
         log = directories.log(TopicPartition(TOPIC, 0))
         if log is None:
-            raise NotHereError(TOPIC)
+            raise NotHereError(TOPIC, why=f"none of the log directories has {TOPIC}-0")
     except NotHereError as error:
         return DescribeQuorumResponse(error_code=error.code, error_message=error.why, topics=[])
     state = _quorum_state(os.path.join(log.folder.path, _STATE))

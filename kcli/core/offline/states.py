@@ -67,13 +67,20 @@ class Coordinated(NamedTuple):
     def lacks(self, name: str) -> NotHereError | None:
         """The error for a group or id whose partition is not there."""
         if not self.partitions:
-            return NotHereError(name, why=f"none of the log directories has a partition of {self.topic}")
+            return nowhere(name, self.topic)
         home = self.home_of(name)
         if home not in self.absent:
             return None
         return NotHereError(
             name, why=f"{self.topic}-{home}, where it is kept, is in none of the log directories"
         )
+
+
+def nowhere(what: str, topic: str) -> NotHereError:
+    """The error where no partition of a coordinators' topic is there."""
+    return NotHereError(
+        f"{what} cannot be read", why=f"none of the log directories has a partition of {topic}"
+    )
 
 
 def coordinated(directories: Directories, topic: str) -> Coordinated:

@@ -9,7 +9,7 @@ from kcli.core.offline.directories import Directories
 from kcli.core.offline.metadata_log import NotHereError
 from kcli.core.offline.producers import Producer, producers_of
 from kcli.core.offline.reading import read
-from kcli.core.offline.states import asked_node, coordinated, leader_of, transactions
+from kcli.core.offline.states import asked_node, coordinated, leader_of, nowhere, transactions
 from kcli.core.offline.transaction_state import TOPIC, state_name
 from kcli.core.protocol.messages import describe_producers as producers
 from kcli.core.protocol.messages import describe_transactions as described
@@ -31,11 +31,9 @@ def list_transactions(
     try:
         known = coordinated(directories, TOPIC)
         if not known.partitions and TOPIC in directories.topics:
-            raise NotHereError("transactions", why=f"none of the log directories has a partition of {TOPIC}")
+            raise nowhere("transactions", TOPIC)
         found = transactions(directories).transactions
         pattern = re.compile(request.transactional_id_pattern) if request.transactional_id_pattern else None
-    except NotHereError as error:
-        return _listing(error.code, unknown)
     except re.error:
         return _listing(INVALID_REQUEST, unknown)
     now = clock.wall_ms()

@@ -252,7 +252,7 @@ def _unreadable(tp: TopicPartition, topic: TopicInfo | KcliError, part: Partitio
             return LogEnds(note=_why(topic.error), error=topic.error)
         return LogEnds(note=NO_PARTITION, error=no_partition(tp, len(topic.partitions)))
     if part.leader < 0 and not may_be_elected(part):
-        return LogEnds(note=NO_LEADER, error=no_leader(tp, part.offline))
+        return LogEnds(note=NO_LEADER, error=no_leader(tp, part.offline, part.error))
     return NOTHING
 
 

@@ -324,33 +324,60 @@ class PartitionLog:
     # --- times ---
 
     def offset_for_time(self, timestamp: int) -> TimedOffset | None:
-        """The first record from ``start_offset`` on with this timestamp or a later one; None if there is none."""
-        for number in self._numbers():
+        """The first record from ``start_offset`` on with this timestamp or a later one, as a broker finds it.
+
+        It looks only in the first segment whose largest timestamp is as late, also where that is the timestamp of a
+        record below ``start_offset`` (LogSegment.findOffsetByTimestamp): None if that has no such record.
+        """
+        for number in range(len(self.files)):
             segment = self.segment(number)
-            at = self._after_earlier(segment, number, timestamp)
-            found = self._first_since(segment, at, timestamp)
-            if found is not None:
-                return found
+            if self._behind(number) > self.start_offset:
+                at = self._after_earlier(segment, number, timestamp)
+                found = self._first_since(segment, at, timestamp)
+                if found is not None:
+                    return found
+            if segment.base_offset < self.start_offset and self._has_since(segment, number, timestamp):
+                return None
         return None
+
+    def _has_since(self, segment: Segment, number: int, timestamp: int) -> bool:
+        """Whether a batch of a segment has such a timestamp, also one below ``start_offset``."""
+        at = self._after_earlier(segment, number, timestamp, segment.base_offset)
+        for found in segment.scan(at, since=timestamp):
+            at = found.end
+        return segment.batch_at(at, verify=False) is not None
 
     def latest_time(self) -> TimedOffset | None:
         """The record with the highest timestamp, the first of them; None in a log without records."""
         best: tuple[int, Segment, int] | None = None
+        cut: TimedOffset | None = None
         for number in self._numbers():
             segment = self.segment(number)
-            for found in segment.scan(self._after_earlier(segment, number, INT64_MAX)):
-                if found.next_offset > self.start_offset and (best is None or found.highest > best[0]):
+            at = self._after_earlier(segment, number, INT64_MAX)
+            batch = segment.batch_at(at, verify=False)
+            if batch is not None and batch.base_offset < self.start_offset:
+                cut = max(self._records_since(segment, at, batch, -1), key=_newest, default=None)
+                at += batch.size
+            for found in segment.scan(at):
+                if best is None or found.highest > best[0]:
                     best = found.highest, segment, found.highest_at
-        return None if best is None else self._first_since(best[1], best[2], best[0])
+        if best is None or (cut is not None and cut.timestamp >= best[0]):
+            return cut
+        return self._first_since(best[1], best[2], best[0])
 
     def _numbers(self) -> range:
         """The numbers of the segments that have something from ``start_offset`` on."""
         first = bisect_right(self.files, self.start_offset, key=lambda file: file.base_offset) - 1
         return range(max(0, first), len(self.files))
 
-    def _after_earlier(self, segment: Segment, number: int, timestamp: int) -> int:
-        """A position before which nothing from ``start_offset`` on has such a time, by the time index if it is right."""
-        start = max(self.start_offset, self.files[number].base_offset)
+    def _after_earlier(
+        self, segment: Segment, number: int, timestamp: int, start: int | None = None
+    ) -> int:
+        """A position before which nothing from ``start_offset`` (or ``start``) on has such a time, by the time index if it
+        is right.
+        """
+        if start is None:
+            start = max(self.start_offset, self.files[number].base_offset)
         entry = self.time_index(number).before(timestamp)
         if entry is not None and entry.offset > start:
             at = self._position(segment, number, entry.offset)
@@ -369,25 +396,26 @@ class PartitionLog:
             batch = segment.batch_at(at, verify=False)
             if batch is None:
                 return None
-            try:
-                record = self._record_since(batch, timestamp)
-            except CorruptRecordsError as error:
-                raise DamagedFileError(
-                    segment.path, at, why=error.why, offset=batch.base_offset, next_offset=batch.next_offset
-                ) from error
+            record = next(self._records_since(segment, at, batch, timestamp), None)
             if record is not None:
                 return record
             at += batch.size
 
-    def _record_since(self, batch: BatchView, timestamp: int) -> TimedOffset | None:
-        """As a broker finds it, also the record of a control batch."""
-        columns = batch.columns()
+    def _records_since(
+        self, segment: Segment, at: int, batch: BatchView, timestamp: int
+    ) -> Iterator[TimedOffset]:
+        """Those of a batch at a position with such a time; also the record of a control batch, as a broker finds it."""
+        try:
+            columns = batch.columns()
+        except CorruptRecordsError as error:
+            raise DamagedFileError(
+                segment.path, at, why=error.why, offset=batch.base_offset, next_offset=batch.next_offset
+            ) from error
         appended = batch.timestamp_type == 1
         for delta, time in zip(columns.offset_deltas, columns.timestamp_deltas, strict=True):
             when = batch.max_timestamp if appended else batch.base_timestamp + time
             if when >= timestamp and batch.base_offset + delta >= self.start_offset:
-                return TimedOffset(batch.base_offset + delta, when, batch.leader_epoch)
-        return None
+                yield TimedOffset(batch.base_offset + delta, when, batch.leader_epoch)
 
     # --- epochs ---
 
@@ -568,6 +596,10 @@ class PartitionLog:
         if self._committing is not None:
             return self.end_offset
         return min((one.first_offset for one in self.open_transactions()), default=self.end_offset)
+
+
+def _newest(one: TimedOffset) -> int:
+    return one.timestamp
 
 
 def _beyond(segment: Segment, placed: Placed, offset: int, behind: int) -> DamagedFileError:

@@ -6,6 +6,7 @@ from kcli.core import errors
 from kcli.core.error_codes import CODES
 from kcli.core.errors import (
     BrokerError,
+    DamagedFileError,
     ConnectError,
     KcliError,
     OutcomeUnknownError,
@@ -78,7 +79,11 @@ def test_many_failures_end_with_the_code_of_the_first() -> None:
 
 @pytest.mark.parametrize(
     "cls",
-    [c for c in CLASSES if c not in (BrokerError, PartlyFailedError, PartlyQueuedError, StoppedError)],
+    [
+        c
+        for c in CLASSES
+        if c not in (BrokerError, DamagedFileError, PartlyFailedError, PartlyQueuedError, StoppedError)
+    ],
 )
 def test_every_class_has_a_legal_exit_code(cls: type[KcliError]) -> None:
     error = cls(87, "what") if issubclass(cls, BrokerError) else cls("what")

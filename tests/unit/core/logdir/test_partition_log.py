@@ -157,10 +157,18 @@ def test_records_by_time(tmp_path: Path, steps: list[int], damage: str | None, r
         latest = max(when for _, when in records)
         first = next(offset for offset, when in records if when == latest)
         assert log.latest_time() == TimedOffset(first, latest, 0)
-    with opened(path, start=3) as log:
-        later = [row for row in records if row[0] >= 3]
-        expected = next((TimedOffset(offset, when, 0) for offset, when in later if when >= BASE), None)
-        assert log.offset_for_time(BASE) == expected
+    segments = [records[low : low + 2 * third] for low in range(0, len(records), 2 * third)]
+    for start in (3, 2 * len(batches) // 2, 2 * len(batches) - 1):
+        with opened(path, start=start) as log:
+            later = [row for row in records if row[0] >= log.start_offset]
+            for time in range(BASE - 5, BASE + 410, 23):
+                # A broker looks only in the first segment with such a time, also if that is of a deleted record.
+                first_with = next((rows for rows in segments if any(when >= time for _, when in rows)), [])
+                found = (TimedOffset(*row, 0) for row in first_with if row in later and row[1] >= time)
+                assert log.offset_for_time(time) == next(found, None)
+            latest = max((when for _, when in later), default=None)
+            found = (TimedOffset(*row, 0) for row in later if row[1] == latest)
+            assert log.latest_time() == next(found, None)
 
 
 def test_times_of_the_broker(tmp_path: Path) -> None:

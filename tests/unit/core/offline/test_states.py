@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.core.error_codes import LOG_DIR_NOT_FOUND, NONE
+from kcli.core.error_codes import NOT_IN_LOG_DIRS, NONE
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.hooks import Hooks
 from kcli.core.offline.answers import ANSWERS
@@ -20,7 +20,10 @@ from kcli.core.offline.states import (
 from kcli.core.protocol.messages.describe_acls import DescribeAclsRequest
 from kcli.core.protocol.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from kcli.core.protocol.messages.describe_delegation_token import DescribeDelegationTokenRequest
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kcli.core.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from kcli.core.protocol.messages.list_groups import ListGroupsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kcli.core.protocol.messages.offset_fetch import (
@@ -158,13 +161,16 @@ def test_without_a_metadata_log_answers_are_codes_and_not_empty(log_dir: Path) -
         resource_type_filter=1, resource_name_filter=None, pattern_type_filter=1, principal_filter=None, host_filter=None,
         operation=1, permission_type=1,
     ))  # fmt: skip
-    assert acls.error_code == LOG_DIR_NOT_FOUND
+    assert acls.error_code == NOT_IN_LOG_DIRS
     assert "metadata log" in acls.error_message
     asked = DescribeConfigsResource(resource_type=2, resource_name="orders", configuration_keys=None)
     assert [
         one.error_code for one in answer(directories, DescribeConfigsRequest(resources=[asked])).results
-    ] == [LOG_DIR_NOT_FOUND]
-    assert answer(directories, ListGroupsRequest()).error_code == LOG_DIR_NOT_FOUND
+    ] == [NOT_IN_LOG_DIRS]
+    for request in (ListGroupsRequest(), DescribeDelegationTokenRequest(owners=None), ListConfigResourcesRequest()):
+        with pytest.raises(NotHereError) as raised:  # the responses have no room for why
+            answer(directories, request)
+        assert (raised.value.exit_code, bool(raised.value.do)) == (6, True)
     names = answer(directories, MetadataRequest(topics=None)).topics
     assert [one.name for one in names] == ["orders"]
 
@@ -197,11 +203,16 @@ def test_groups_of_a_partition_that_is_not_here_are_missing(log_dir: Path) -> No
     assert groups(directories).groups.keys() == {"b", "d"}
     rows = [OffsetFetchRequestGroup(group_id=name, topics=None) for name in ("a", "b")]
     found = answer(directories, OffsetFetchRequest(groups=rows), 8).groups
-    assert [one.error_code for one in found] == [LOG_DIR_NOT_FOUND, NONE]
+    assert [one.error_code for one in found] == [NOT_IN_LOG_DIRS, NONE]
     partitions = answer(
         directories, MetadataRequest(topics=[MetadataRequestTopic(name="__consumer_offsets")])
     ).topics[0]
     assert [one.leader_id for one in partitions.partitions] == [2, -1]
+    assert [one.error_code for one in partitions.partitions] == [NONE, NOT_IN_LOG_DIRS]
+    request = FindCoordinatorRequest(key="", key_type=0, coordinator_keys=["a", "b"])
+    nodes_of = [(one.error_code, one.node_id, one.error_message) for one in answer(directories, request).coordinators]
+    why = "__consumer_offsets-1, where it is kept, is in none of the log directories"
+    assert nodes_of == [(NOT_IN_LOG_DIRS, -1, why), (NONE, 2, None)]
 
 
 def test_each_broker_lists_the_groups_that_it_coordinated(log_dir: Path) -> None:
@@ -213,7 +224,7 @@ def test_each_broker_lists_the_groups_that_it_coordinated(log_dir: Path) -> None
         directories.asked_node = node
         listed[node] = [one.group_id for one in answer(directories, ListGroupsRequest()).groups]
     assert listed == {1: [], 2: ["b", "d"]}
-    assert answer(directories, DescribeLogDirsRequest(topics=None)).error_code == LOG_DIR_NOT_FOUND
+    assert answer(directories, DescribeLogDirsRequest(topics=None)).error_code == NOT_IN_LOG_DIRS
     directories.asked_node = 1
     assert [one.log_dir for one in answer(directories, DescribeLogDirsRequest(topics=None)).results] == [
         str(log_dir)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kcli.core.cluster.metadata import no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo, not_tiered
 from kcli.core.consumer.subscription import Span
-from kcli.core.errors import ConfigError, DataLossError, KcliError, NotFoundError
+from kcli.core.errors import ConfigError, DataLossError, KcliError, NotInLogDirsError
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import TopicPartition
 
@@ -28,35 +28,40 @@ class Bounds:
 def choose_partitions(
     consumer: Consumer, topics: Iterable[str], wanted: Iterable[int] | None, timeout: float
 ) -> list[TopicPartition]:
-    """The partitions to be read; NotFoundError names a topic or a partition that does not exist."""
+    """The partitions to be read; NotFoundError names a topic or a partition that does not exist.
+
+    Of log directories what they do not have is missing; NotInLogDirsError if nothing is left.
+    """
     chosen: list[TopicPartition] = []
+    absent: list[KcliError] = []
     numbers = None if wanted is None else list(dict.fromkeys(wanted))
     for topic, all_of_it in consumer.partitions(list(topics), timeout).items():
-        present = _there(consumer, topic, all_of_it, numbers)
-        missing = [number for number in numbers or () if number not in present]
+        missing = [number for number in numbers or () if number not in all_of_it]
         if missing:
-            raise no_partition(TopicPartition(topic, missing[0]), len(present))
-        chosen.extend(TopicPartition(topic, n) for n in (present if numbers is None else numbers))
+            raise no_partition(TopicPartition(topic, missing[0]), len(all_of_it))
+        for tp in (TopicPartition(topic, n) for n in (all_of_it if numbers is None else numbers)):
+            error = _absent(consumer, tp)
+            if error is None:
+                chosen.append(tp)
+            else:
+                absent.append(error)
+    if absent and not chosen:
+        raise absent[0]
+    for error in absent:
+        consumer.cluster.hooks.missing(error)
     return chosen
 
 
-def _there(consumer: Consumer, topic: str, present: list[int], numbers: Collection[int] | None) -> list[int]:
-    """The partitions of a topic, without those that log directories do not have: each that is wanted is missing."""
+def _absent(consumer: Consumer, tp: TopicPartition) -> KcliError | None:
+    """The error for a partition that log directories do not have."""
     cluster = consumer.cluster
-    if cluster.directories is None:
-        return present
-    found = [number for number in present if cluster.view.leader(TopicPartition(topic, number)) is not None]
-    for number in present:
-        if number not in found and (numbers is None or number in numbers):
-            error = NotFoundError(
-                f"{TopicPartition(topic, number)} is not in {cluster.options.servers}",
-                why="none of the directories has a folder of it",
-                do="name the log directories of the other brokers as well",
-            )
-            if not found or numbers is not None:
-                raise error
-            cluster.hooks.missing(error)
-    return found
+    if cluster.directories is None or cluster.view.leader(tp) is not None:
+        return None
+    return NotInLogDirsError(
+        f"{tp} is not in {cluster.options.servers}",
+        why="none of the directories has a folder of it",
+        do="name the log directories of the other brokers as well",
+    )
 
 
 def bounds(

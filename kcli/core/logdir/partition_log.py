@@ -69,7 +69,8 @@ class PartitionLog:
 
     ``end_offset`` is behind the last whole batch, ``last_epoch`` the leader epoch of that (−1 without one, or in an old
     format); ``tail`` is what follows it in the last segment. ``others`` are ``.log`` files that do not count
-    (``segment_files``). ``refresh`` looks again at a folder whose broker runs.
+    (``segment_files``). ``refresh`` looks again at a folder whose broker runs. ``unclear``: damage, by file, that may hide
+    where transactions begin and end, of those that were looked for.
     """
 
     def __init__(self, folder: PartitionFolder) -> None:
@@ -84,6 +85,7 @@ class PartitionLog:
         self._indexes: dict[str, OffsetIndex] = {}
         self._times: dict[str, TimeIndex] = {}
         self._ended: dict[str, Ended] = {}
+        self.unclear: dict[str, DamagedFileError] = {}
         self.refresh()
 
     @classmethod
@@ -134,6 +136,7 @@ class PartitionLog:
         self._indexes.clear()
         self._times.clear()
         self._ended.clear()
+        self.unclear.clear()
 
     @property
     def tp(self) -> TopicPartition:
@@ -308,6 +311,33 @@ class PartitionLog:
                         yield segment, found
                 return
             self._whole(segment, number, at, then)
+
+    def check(self, offset: int, place: Place, end: int) -> bool:
+        """Compares the offsets of the batches from the place of ``offset`` up to a position of its segment with those
+        around them: no checksum covers them. DamagedFileError for one that is too low, or too high. True if none is of a
+        transaction.
+        """
+        segment, behind = self.segment(place.segment), min(self._behind(place.segment), self.end_offset)
+        at, then, plain = place.position, segment.base_offset, True
+        try:
+            for found in segment.scan(at, end + 1, after=then, until=behind):  # and the batch that follows
+                at, then, plain = found.end, found.next_offset, plain and not found.events
+        except DamagedFileError as damage:
+            low = segment.batch_at(damage.position)
+            following = None if low is None else segment.batch_at(damage.position + low.size)
+            if low is None or (following is not None and following.base_offset >= damage.offset):
+                raise
+            # It is not this one whose offset is wrong, but one before it, which is too high.
+            at, then, behind = place.position, segment.base_offset, low.base_offset
+            for found in segment.scan(at, damage.position, until=behind):
+                at, then = found.end, found.next_offset
+        last = segment.batch_at(at, verify=False) if at <= end else None
+        if last is not None and last.last_offset >= behind:
+            follows = segment.resync(at + last.size)
+            if follows is not None:
+                behind = min(behind, follows.batch.base_offset)
+            raise _beyond(segment, Placed(at, last), max(then, offset), behind)
+        return plain
 
     def _behind(self, number: int) -> int:
         """Where the segment after this one begins: what is in this one has lower offsets."""
@@ -553,6 +583,8 @@ class PartitionLog:
                         followed.add(segment, found.events)
                     break
                 except DamagedFileError as damage:
+                    if followed.seen:
+                        self.unclear.setdefault(segment.path, damage)
                     follows = segment.resync(damage.position + 1, damage.offset)
                     if follows is None:
                         break
@@ -603,5 +635,5 @@ def _newest(one: TimedOffset) -> int:
 
 
 def _beyond(segment: Segment, placed: Placed, offset: int, behind: int) -> DamagedFileError:
-    why = f"{placed.batch.extent}, and the next segment begins at offset {behind}"
+    why = f"{placed.batch.extent}, and what follows begins at offset {behind}"
     return DamagedFileError(segment.path, placed.position, why=why, offset=offset, next_offset=behind)

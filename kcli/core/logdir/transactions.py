@@ -23,15 +23,19 @@ class Ended(NamedTuple):
 
 
 class Transactions:
-    """Follows a log by its events (``Scanned.events``). ``open``: where each producer's open transaction begins."""
+    """Follows a log by its events (``Scanned.events``). ``open``: where each producer's open transaction begins; ``seen``:
+    whether there was any.
+    """
 
     def __init__(self, open_before: dict[int, int]) -> None:
+        self.seen = bool(open_before)
         self.open = dict(open_before)
         self.aborted: list[Aborted] = []
 
     def add(self, segment: Segment, events: bytes) -> None:
         """The events of a stretch of this segment, which follows what was added before."""
         numbers = array("q", events)
+        self.seen = self.seen or bool(events)
         for at in range(0, len(numbers), _PER_EVENT):
             offset, producer, position = numbers[at : at + _PER_EVENT]
             if position < 0:

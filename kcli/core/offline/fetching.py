@@ -29,14 +29,12 @@ from kcli.core.protocol.messages.fetch import (
     FetchTopic,
     PartitionData,
 )
-from kcli.core.records.batch import HEADER_SIZE, LENGTH_END, MAGIC
+from kcli.core.records.batch import LENGTH_END
 from kcli.core.records.segment import PIECE
 from kcli.core.types import TopicPartition
 
 _MOST_SLICES = 32
 """Of a response: each has a descriptor until it was sent."""
-_FEW = 1 << 9
-_MAGIC_AT, _ATTRIBUTES_AT, _OF_TRANSACTIONS = 16, 22, 0x30
 
 
 class _Read(NamedTuple):
@@ -164,36 +162,23 @@ def _read(
     if size <= 0:
         return _Read(log, limit, None, [] if committed else None)
     aborted = None
+    rows: Sequence[Aborted] = ()
+    try:
+        if not log.check(offset, place, place.position + size) and committed:
+            rows = log.aborted(offset, stop)
+    except DamagedFileError as damage:
+        before = damage.position - place.position
+        if damage.path != segment.path or not 0 < before < size:
+            raise
+        size = before
+        rows = log.aborted(offset, damage.offset) if committed else ()
+    segment.forget(place.position, place.position + size + PIECE)
     if committed:
-        rows: Sequence[Aborted] = ()
-        if not is_plain(segment.fileno(), place.position, size):
-            try:
-                rows = log.aborted(offset, stop)
-            except DamagedFileError as damage:
-                before = damage.position - place.position
-                if damage.path != segment.path or not 0 < before < size:
-                    raise
-                size = before
-                rows = log.aborted(offset, damage.offset)
-            segment.forget(place.position, place.position + size + PIECE)
         aborted = [
             AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset) for one in rows
         ]
     records = FileSlice(OpenFile(segment.path, segment.fileno()), place.position, size)
     return _Read(log, limit, records, aborted)
-
-
-def is_plain(descriptor: int, position: int, size: int) -> bool:
-    """Whether a slice is known to have no batch of a transaction: by a look at the headers, where these are few."""
-    end = position + size
-    for _ in range(_FEW):
-        head = os.pread(descriptor, HEADER_SIZE, position)
-        if len(head) < HEADER_SIZE or head[_MAGIC_AT] != MAGIC or head[_ATTRIBUTES_AT] & _OF_TRANSACTIONS:
-            return False
-        position += LENGTH_END + int.from_bytes(head[8:LENGTH_END], "big")
-        if position >= end:
-            return position == end
-    return False
 
 
 def _end_of(log: PartitionLog, number: int, limit: int) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from kcli.core.error_codes import CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR, NONE, UNKNOWN_TOPIC_OR_PARTITION
-from kcli.core.errors import CorruptRecordsError, FileGoneError, KcliError
+from kcli.core.errors import CorruptRecordsError, DataLossError, FileGoneError, KcliError
 from kcli.core.logdir.partition_log import PartitionLog
 from kcli.core.offline.directories import Directories
 from kcli.core.types import TopicPartition
@@ -17,12 +17,20 @@ T = TypeVar("T")
 
 
 def last_stable(directories: Directories, log: PartitionLog) -> int:
-    """The last stable offset; where damage hides which transactions are open, that is noted, and it is the end."""
+    """The last stable offset; where damage hides which transactions are open, that is missing, and it is the end."""
     try:
-        return log.last_stable_offset
+        found, unclear = log.last_stable_offset, list(log.unclear.values())
     except CorruptRecordsError as error:
-        directories.note(f"{log.tp}: which transactions are open is not known: {error}", "warning")
-        return log.end_offset
+        found, unclear = log.end_offset, [error]
+    for damage in unclear:
+        directories.miss(
+            DataLossError(
+                f"{log.tp}: where its transactions begin and end is not known everywhere",
+                why=f"{damage}; records may be taken for committed, or for open, that are not",
+                do="name the log directories of other replicas as well",
+            )
+        )
+    return found
 
 
 def read(

@@ -277,7 +277,7 @@ def test_offsets_of_the_next_segment_are_damage(tmp_path: Path) -> None:
     with opened(path) as log:
         for read in (log.batches, log.scan):
             for stop in (15, 21, 99):
-                with pytest.raises(DamagedFileError, match="the next segment begins at offset 20") as caught:
+                with pytest.raises(DamagedFileError, match="what follows begins at offset 20") as caught:
                     list(read(10, stop))
                 assert (caught.value.offset, caught.value.next_offset) == (11, 20)
         assert offsets(log, 20) == [20, 21]

@@ -1,12 +1,11 @@
 """Slices of log directories as a fetch has them, and the table of what is answered. No socket, no broker."""
 
-import os
 from pathlib import Path
 from typing import cast
 
 from kcli.core.offline.answers import ANSWERS
 from kcli.core.offline.directories import Directories
-from kcli.core.offline.fetching import fetch, is_plain
+from kcli.core.offline.fetching import fetch
 from kcli.core.offline.file_slices import FileSlice
 from kcli.core.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
 from kcli.core.records.batch import split_batches
@@ -96,20 +95,6 @@ def test_a_slice_lists_the_transactions_that_were_aborted(tmp_path: Path) -> Non
     every = asked(directories, 0, committed=False)
     assert (every.aborted_transactions, content(every)) == (None, b"".join(parts))
     directories.close()
-
-
-def test_plain_slices_are_found_by_their_headers(tmp_path: Path) -> None:
-    plain = [batch(at) for at in range(5)]
-    size = sum(map(len, plain))
-    path = write(tmp_path / "orders-0", [*plain, batch(5, producer=1, transactional=True), marker(6, 1, 1)])
-    descriptor = os.open(path if path.is_file() else path / name(0), os.O_RDONLY)
-    try:
-        assert is_plain(descriptor, 0, size)
-        assert not is_plain(descriptor, 0, size - 1)
-        assert not is_plain(descriptor, 0, size + 1)
-        assert not is_plain(descriptor, size, 10)
-    finally:
-        os.close(descriptor)
 
 
 def test_a_file_that_is_open_can_be_sent_after_it_is_gone(tmp_path: Path) -> None:

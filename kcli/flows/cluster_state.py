@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from kcli.core.admin.quorum import QuorumDescription
 
 _CAPPED_SINCE = 10
-ONLINE, FENCED, MISSING = "online", "fenced", "missing"
+ONLINE, FENCED, MISSING, UNKNOWN = "online", "fenced", "missing", "unknown"
+ASKED = frozenset((ONLINE, UNKNOWN))
+"""The states of the brokers that are asked: log directories answer for those that nobody knows to run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +136,10 @@ def broker_states(
             if number not in part.isr:
                 lagging[number] = lagging.get(number, 0) + 1
     found = []
+    present = UNKNOWN if description.is_stored else ONLINE
     for number in sorted({*known, *replicas, *named}):
         broker = known.get(number)
-        state = MISSING if broker is None else FENCED if broker.is_fenced else ONLINE
+        state = MISSING if broker is None else FENCED if broker.is_fenced else present
         counts = leaders.get(number, 0), replicas.get(number, 0), lagging.get(number, 0)
         found.append(BrokerState(number, broker.node if broker else None, state, *counts))
     return found

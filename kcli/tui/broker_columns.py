@@ -74,7 +74,7 @@ COLUMNS: tuple[Column[BrokerLine], ...] = (
         data=(
             Field(
                 "state", of=lambda one: one.broker.state, values="string",
-                meaning="online, fenced, or missing: only replica lists name it.",
+                meaning="online, fenced, missing: only replica lists name it; or unknown: log directories are read.",
             ),
             Field(
                 "controller", of=lambda one: one.controller, values="boolean",

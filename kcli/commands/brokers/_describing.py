@@ -14,7 +14,7 @@ from kcli.core.errors import NotFoundError
 from kcli.flows.brokers.listeners import listener_configs
 from kcli.flows.brokers.log_dirs import LOG_DIRS, log_dir_rows
 from kcli.flows.brokers.rows import DESCRIBED, FURTHER, described_row
-from kcli.flows.cluster_state import ONLINE, BrokerState, broker_states, observe
+from kcli.flows.cluster_state import ASKED, BrokerState, broker_states, observe
 from kcli.flows.features.rows import COLUMNS as FEATURES
 from kcli.flows.features.rows import feature_rows
 from kcli.output.tables import Column
@@ -30,7 +30,7 @@ def describe(inv: Invocation, numbers: Collection[int]) -> int:
         state = observe(admin)
         every = broker_states(state.description, state.topics)
         brokers = _chosen(inv, every, numbers)
-        online = [broker.number for broker in brokers if broker.state == ONLINE]
+        online = [broker.number for broker in brokers if broker.state in ASKED]
         configs = readable(inv, listener_configs(admin, online), "the listeners of broker")
         log_dirs = read_log_dirs(inv, admin, brokers, online)
     for error in state.errors:

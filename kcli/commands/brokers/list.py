@@ -22,7 +22,7 @@ def list_brokers(inv: Invocation) -> int:
     """List brokers with their state, roles, addresses, racks, versions and replicas.
 
     STATE is online, fenced (registered, but it has lost contact with the controller; reported by Kafka 4.0 and later) or
-    missing (only replica lists name it). HOST and PORT are those of the listener that this client uses; `kcli brokers
+    missing (only replica lists name it); unknown where log directories are read. HOST and PORT are those of the listener that this client uses; `kcli brokers
     describe` shows the others. VERSION is the release that a broker's features imply; it is unknown before Kafka 3.3 and
     with ZooKeeper.
     """

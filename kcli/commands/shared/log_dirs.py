@@ -9,7 +9,7 @@ from kcli.account.survey import Missing
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
-from kcli.flows.cluster_state import ONLINE, BrokerState
+from kcli.flows.cluster_state import ASKED, BrokerState
 
 if TYPE_CHECKING:
     from kcli.core.admin.brokers import LogDir
@@ -35,7 +35,7 @@ def read_log_dirs(
                 error.what = f"broker {number}: {error.what}"
                 inv.lacks(Missing(error.what, f"broker {number}", error))
     for broker in brokers:
-        if broker.state != ONLINE:
+        if broker.state not in ASKED:
             inv.lacks(_unknown(broker))
     return found
 

@@ -1,7 +1,7 @@
 """Describes the cluster's brokers and their log directories."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kcli.core.admin.controller_changes import make_change
@@ -40,7 +40,8 @@ class BrokerDescription:
 class ClusterDescription:
     """The cluster. ``controller`` is a node id; with KRaft it is any live broker, which forwards requests.
 
-    ``cluster_id`` is empty if brokers have none. ``operations`` are the bits of the operations this client is
+    ``cluster_id`` is empty if brokers have none. ``is_stored``: log directories say it, and no broker was asked, which may
+    not run. ``operations`` are the bits of the operations this client is
     authorized for (KIP-430), None unless requested.
     """
 
@@ -48,6 +49,7 @@ class ClusterDescription:
     controller: int
     brokers: tuple[BrokerDescription, ...]
     operations: int | None = None
+    is_stored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ def describe_cluster(
                 message=message or "",
                 needs=[on_cluster("DESCRIBE")],
             )
-        return _described(response)
+        return replace(_described(response), is_stored=cluster.directories is not None)
 
     return cluster.call(lambda: cluster.send(Plan(write)), check, deadline, "describing the cluster")
 

@@ -193,6 +193,7 @@ class PartitionLog:
                 at = follows.position
                 continue
             if segment.batch_at(at, verify=False) is None:
+                self._whole(segment, number, at, offset)
                 return None
             if segment.batch_at(at) is None:  # damaged: its offsets may be, too
                 follows = segment.resync(at + 1)

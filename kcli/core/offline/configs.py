@@ -1,12 +1,14 @@
 """DescribeConfigs and ListConfigResources: what was set while the cluster ran, as the metadata log has it.
 
-Defaults of Kafka and values of ``server.properties`` are in no log directory: that is noted once.
+Defaults of Kafka and values of ``server.properties`` are in no log directory: of brokers these are missing, of what inherits
+them that is noted.
 """
 
 import re
 from typing import NamedTuple
 
 from kcli.core.error_codes import NONE, UNKNOWN_TOPIC_OR_PARTITION
+from kcli.core.errors import NotInLogDirsError
 from kcli.core.offline.directories import Directories
 from kcli.core.offline.image import MetadataImage
 from kcli.core.offline.metadata_log import NotHereError
@@ -74,10 +76,20 @@ def describe_configs(
         return DescribeConfigsResponse(
             throttle_time_ms=0, results=[_result(asked, code, message) for asked in request.resources]
         )
-    directories.note(
-        "configurations are those that were set while the cluster ran: defaults and server.properties are not in log "
-        "directories"
-    )
+    if any(asked.resource_type == _BROKER and asked.resource_name for asked in request.resources):
+        directories.miss(
+            NotInLogDirsError(
+                "the configurations of brokers are not known as a whole",
+                why="log directories have those that were set while the cluster ran, and no defaults or server.properties",
+                do="read server.properties of the brokers as well",
+            )
+        )
+    else:
+        directories.note(
+            "configurations are those that were set while the cluster ran: defaults and server.properties are not in log "
+            "directories",
+            "warning",
+        )
     return DescribeConfigsResponse(
         throttle_time_ms=0,
         results=[

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from kcli.core.errors import ProtocolError
 from kcli.core.offline.stored_values import keys_and_values
+from kcli.core.offline.voters import Voter, voters_in
 from kcli.core.protocol.schema import Struct
 from kcli.core.protocol.stored import metadata_records as stored
 from kcli.core.protocol.stored.reading import metadata_head, struct_of
@@ -36,6 +37,7 @@ class MetadataImage:
 
     ``configs`` are by type (with the numbers of Kafka's ConfigResource) and name of the resource, ``""`` for the default
     of all brokers; ``scram`` by user and mechanism; ``quotas`` by entity, sorted, None for the default of its type.
+    ``voters`` are those of a dynamic quorum, by id: none where they are static.
     ``open_transaction`` is the name of one of the controller's that has begun and not ended: it is not in the image.
     """
 
@@ -46,6 +48,7 @@ class MetadataImage:
         self.topics: dict[str, ImageTopic] = {}
         self.brokers: dict[int, stored.RegisterBrokerRecord] = {}
         self.controllers: dict[int, stored.RegisterControllerRecord] = {}
+        self.voters: dict[int, Voter] = {}
         self.configs: dict[tuple[int, str], dict[str, str]] = {}
         self.acls: dict[bytes, stored.AccessControlEntryRecord] = {}
         self.scram: dict[tuple[str, int], stored.UserScramCredentialRecord] = {}
@@ -68,7 +71,7 @@ class MetadataImage:
         return self._names.get(topic_id)
 
     def replay(self, batches: Iterable[BatchView]) -> None:
-        """Adds what these batches say. Control batches are of KRaft itself: elections, voters, ends of snapshots."""
+        """Adds what these batches say. Control batches are of KRaft itself: elections, ends of snapshots, and the voters."""
         for batch in batches:
             if not batch.is_control:
                 for offset, _key, value in keys_and_values(batch):
@@ -76,6 +79,9 @@ class MetadataImage:
                     if record is not None:
                         self._replay_one(offset, record)
                 self.timestamp = max(self.timestamp, batch.max_timestamp)
+            else:
+                for found in voters_in(batch):
+                    self.voters = {one.voter_id: one for one in found.voters}
             self.end_offset = batch.next_offset
             self.leader_epoch = batch.leader_epoch
 

@@ -19,6 +19,7 @@ from kcli.core.protocol.messages.describe_quorum import (
     DescribeQuorumResponse,
     DescribeQuorumTopicData,
 )
+from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import TopicPartition
 
 _STATE = "quorum-state"
@@ -28,7 +29,9 @@ _UNKNOWN = -1
 def describe_quorum(
     directories: Directories, _request: DescribeQuorumRequest, _version: int
 ) -> DescribeQuorumResponse:
-    """The voters are those of ``quorum-state``, else the controllers that registered; how far each was is not known."""
+    """The voters are those of the metadata log, else of ``quorum-state``, else the controllers that registered; how far
+    each was is not known.
+    """
     try:
         known = directories.image()
         log = directories.log(TopicPartition(TOPIC, 0))
@@ -37,7 +40,11 @@ def describe_quorum(
     except NotHereError as error:
         return DescribeQuorumResponse(error_code=error.code, error_message=error.why, topics=[])
     state = _quorum_state(os.path.join(log.folder.path, _STATE))
-    voters = [one["voterId"] for one in state.get("currentVoters") or ()] or sorted(known.controllers)
+    stated = [one["voterId"] for one in state.get("currentVoters") or ()]
+    voters = sorted(known.voters) or stated or sorted(known.controllers)
+    listeners = {number: voter.endpoints for number, voter in known.voters.items()} or {
+        number: one.end_points for number, one in known.controllers.items()
+    }
     here = {one.node_id for one in directories.found.log_dirs}
     partition = DescribeQuorumPartitionData(
         partition_index=0,
@@ -48,7 +55,9 @@ def describe_quorum(
         high_watermark=log.end_offset,
         current_voters=[
             DescribeQuorumReplicaState(
-                replica_id=number, log_end_offset=log.end_offset if {number} == here else _UNKNOWN
+                replica_id=number,
+                replica_directory_id=known.voters[number].voter_directory_id if number in known.voters else NO_UUID,
+                log_end_offset=log.end_offset if {number} == here else _UNKNOWN,
             )
             for number in voters
         ],
@@ -63,10 +72,10 @@ def describe_quorum(
                 node_id=number,
                 listeners=[
                     DescribeQuorumListener(name=one.name, host=one.host, port=one.port)
-                    for one in controller.end_points
+                    for one in endpoints
                 ],
             )
-            for number, controller in sorted(known.controllers.items())
+            for number, endpoints in sorted(listeners.items())
         ],
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from kcli.flows.brokers.listeners import ROLES, listeners_in
 from kcli.flows.brokers.log_dirs import LOG_DIRS
-from kcli.flows.cluster_state import FENCED, MISSING, ONLINE, BrokerState, ClusterState
+from kcli.flows.cluster_state import FENCED, MISSING, ONLINE, UNKNOWN, BrokerState, ClusterState
 from kcli.output.tables import Column
 
 BROKER, CONTROLLER = "broker", "controller"
@@ -16,9 +16,10 @@ COLUMNS = (
     Column("broker", "id", values="integer", meaning="Number of the broker."),
     Column(
         "state",
-        values=(ONLINE, FENCED, MISSING),
+        values=(ONLINE, FENCED, MISSING, UNKNOWN),
         meaning="online; fenced: it is registered, but has lost contact with the controller; missing: only replica "
-        "lists name it, since it is not registered, or fenced where brokers do not list such (before Kafka 4.0).",
+        "lists name it, since it is not registered, or fenced where brokers do not list such (before Kafka 4.0); unknown: log "
+        "directories are read, and nobody is asked whether it runs.",
     ),
     Column(
         "roles",

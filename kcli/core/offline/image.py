@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from kcli.core.errors import ProtocolError
 from kcli.core.offline.stored_values import keys_and_values
-from kcli.core.offline.voters import Voter, voters_in
+from kcli.core.offline.voters import Voter, VotersRecord, quorum_records
 from kcli.core.protocol.schema import Struct
 from kcli.core.protocol.stored import metadata_records as stored
 from kcli.core.protocol.stored.reading import metadata_head, struct_of
@@ -20,6 +20,7 @@ from kcli.core.records.view import BatchView
 TOPIC = "__cluster_metadata"
 _FRAME = 1
 _SAME_LEADER = -2
+_KRAFT_VERSION = "kraft.version"
 _METADATA_VERSION = "metadata.version"
 Entity = tuple[tuple[str, str | None], ...]
 
@@ -80,8 +81,11 @@ class MetadataImage:
                         self._replay_one(offset, record)
                 self.timestamp = max(self.timestamp, batch.max_timestamp)
             else:
-                for found in voters_in(batch):
-                    self.voters = {one.voter_id: one for one in found.voters}
+                for found in quorum_records(batch):
+                    if isinstance(found, VotersRecord):
+                        self.voters = {one.voter_id: one for one in found.voters}
+                    elif found.kraft_version:
+                        self.features[_KRAFT_VERSION] = found.kraft_version
             self.end_offset = batch.next_offset
             self.leader_epoch = batch.leader_epoch
 

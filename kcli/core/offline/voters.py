@@ -1,4 +1,4 @@
-"""The voters of a dynamic quorum (KIP-853), as the newest control record of the metadata log or a snapshot has them."""
+"""What the quorum says of itself in control records of the metadata log and its snapshots (KIP-853). Pure."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,6 @@ from kcli.core.protocol.schema import INT16, INT32, STRING, UINT16, UUID, Array,
 from kcli.core.protocol.stored.reading import struct_of
 from kcli.core.records.view import BatchView
 
-_VOTERS = 6
 _VERSION = 0
 
 
@@ -43,14 +42,25 @@ class VotersRecord(Struct):
     voters: list[Voter] = field(Array(Voter))
 
 
-def voters_in(batch: BatchView) -> Iterator[VotersRecord]:
-    """Those of a control batch, of which only the first version is known; ProtocolError for one that cannot be read."""
+class KRaftVersionRecord(Struct):
+    """The level of ``kraft.version``: voters are static at 0."""
+
+    version: int = field(INT16)
+    kraft_version: int = field(INT16)
+
+
+_KINDS: dict[int, type[VotersRecord] | type[KRaftVersionRecord]] = {5: KRaftVersionRecord, 6: VotersRecord}
+
+
+def quorum_records(batch: BatchView) -> Iterator[VotersRecord | KRaftVersionRecord]:
+    """Those of a control batch; there is one version of them yet. ProtocolError for one that cannot be read."""
     for offset, key, value in keys_and_values(batch):
-        if key is None or value is None or int.from_bytes(key[2:4], "big") != _VOTERS:
+        cls = _KINDS.get(int.from_bytes(key[2:4], "big")) if key is not None else None
+        if cls is None or value is None:
             continue
         try:
-            yield struct_of(VotersRecord, value, 0, _VERSION, _VERSION)
+            yield struct_of(cls, value, 0, _VERSION, _VERSION)
         except ProtocolError as error:
             raise ProtocolError(
-                f"the voters at offset {offset} of the metadata log cannot be read", why=str(error)
+                f"the control record at offset {offset} of the metadata log cannot be read", why=str(error)
             ) from None

@@ -129,7 +129,9 @@ def test_a_partition_that_is_not_there_is_missing(tmp_path: Path) -> None:
     assert [one["what"] for one in document["missing"]] == [f"orders-1 is not in log directory {data}"]
     assert document["items"] == [{"count": 82}]
     assert consume(data, "--count", "-p", "2").code == 0
-    assert consume(data, "--count", "-p", "1").code == 1
+    assert consume(data, "--count", "-p", "1").code == 6
+    several = consume(data, "--count", "-p", "1,2")
+    assert (several.code, several.out) == (6, "2\n")
 
 
 def test_a_torn_tail_and_records_above_the_high_watermark_are_noted(tmp_path: Path) -> None:
@@ -229,8 +231,16 @@ def test_a_path_without_logs(tmp_path: Path, what: str) -> None:
     elif what == "text":
         path.write_text("text")
     done = consume(path)
-    assert (done.code, done.out) == (1, "")
+    assert (done.code, done.out) == (2 if what == "nothing" else 1, "")
     assert f"{path} cannot be read" in done.err
+
+
+def test_one_of_several_paths_that_cannot_be_read_is_missing(data: Path, tmp_path: Path) -> None:
+    done = consume([data, tmp_path / "nothing"], "--count", "-o", "json")
+    assert done.code == 6, done.err
+    document = json.loads(done.out)
+    assert (document["items"], document["complete"]) == ([{"count": 90}], False)
+    assert [one["what"] for one in document["missing"]] == [f"{tmp_path / 'nothing'} is not read"]
 
 
 def test_a_topic_of_more_partitions_than_files_may_be_open(tmp_path: Path) -> None:

@@ -326,9 +326,11 @@ class PartitionLog:
         except DamagedFileError as damage:
             low = segment.batch_at(damage.position)
             following = None if low is None else segment.batch_at(damage.position + low.size)
-            if low is None or (following is not None and following.base_offset >= damage.offset):
+            if low is None or (
+                following is not None and low.last_offset < damage.offset < following.base_offset
+            ):
                 raise
-            # It is not this one whose offset is wrong, but one before it, which is too high.
+            # Not this one has the wrong offset, as far as can be told, but one before it, which is too high.
             at, then, behind = place.position, segment.base_offset, low.base_offset
             for found in segment.scan(at, damage.position, until=behind):
                 at, then = found.end, found.next_offset

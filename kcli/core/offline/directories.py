@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from typing import Any, NamedTuple, TypeVar, cast
 
 from kcli.core.addresses import cluster_place
-from kcli.core.errors import ConfigError, CorruptRecordsError, KcliError, NotFoundError, UnreadableFileError
+from kcli.core.errors import ConfigError, CorruptRecordsError, KcliError, NotFoundError, UnreadableFileError, printable
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.logdir.folders import CURRENT, Found, PartitionFolder, find
 from kcli.core.logdir.partition_log import PartitionLog
@@ -43,7 +43,8 @@ class Directories:
     about what is read. ``committing``: what is open at the end of a log is taken as ended by its coordinator; says the
     producers whose transactions in a partition are committed. None: it stays open.
 
-    ConfigError where the paths belong to several clusters, NotFoundError where there is nothing to be read.
+    ConfigError where the paths belong to several clusters, or none of them exists; NotFoundError or UnreadableFileError
+    where there is nothing to be read.
     """
 
     def __init__(
@@ -192,8 +193,12 @@ class Directories:
             )
         if not self.found.partitions:
             raise _nothing(self.found, self.paths)
+        given = set(map(printable, self._given))
         for missing in self.found.missing:
-            self.note(f"{missing.path} is not read: {missing.why}", "warning")
+            if missing.path in given:
+                self.miss(UnreadableFileError(f"{missing.path} is not read", why=missing.why, do="check the path"))
+            else:
+                self.note(f"{missing.path} is not read: {missing.why}", "warning")
         for one in self.found.log_dirs:
             if one.live:
                 self.note(f"a broker has {one.path} open: what it writes meanwhile may be missing")
@@ -295,4 +300,4 @@ def _nothing(found: Found, paths: Sequence[str]) -> KcliError:
     first = found.missing[0]
     if os.path.lexists(first.path):
         return UnreadableFileError(f"{first.path} cannot be read", why=first.why, do="check the path")
-    return NotFoundError(f"{first.path} cannot be read", why=first.why, do="check the path")
+    return ConfigError(f"{first.path} cannot be read", why=first.why, do="check the path")

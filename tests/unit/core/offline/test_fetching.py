@@ -1,7 +1,10 @@
 """Slices of log directories as a fetch has them, and the table of what is answered. No socket, no broker."""
 
+import os
 from pathlib import Path
 from typing import cast
+
+import pytest
 
 from kcli.core.offline.answers import ANSWERS
 from kcli.core.offline.directories import Directories
@@ -9,6 +12,7 @@ from kcli.core.offline.fetching import fetch
 from kcli.core.offline.file_slices import FileSlice
 from kcli.core.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
 from kcli.core.records.batch import split_batches
+from kcli.core.types import TopicPartition
 from tests.segments import batch, marker, name, write
 
 WRITES = {
@@ -75,6 +79,56 @@ def test_all_of_a_log_in_slices_of_any_size(tmp_path: Path) -> None:
     assert content(asked(directories, 120)) == b""
     assert asked(directories, 121).error_code == 1
     directories.close()
+
+
+@pytest.mark.parametrize("most", [150, 1 << 20])
+def test_no_wrong_offset_is_taken_for_the_end_of_what_there_is(tmp_path: Path, most: int) -> None:
+    """No checksum covers base offsets: for each bit of each, but of the last batch, there is an error, or every record."""
+    batches = [batch(at, [b"x" * (at % 50), b"y"]) for at in range(0, 60, 2)]
+    every = [offset for one in batches for offset in _offsets(one)]
+    for index in (True, False):
+        folder = tmp_path / f"{index}" / "orders-0"
+        for low in (0, 10, 20):
+            write(folder, batches[low : low + 10], every=3)
+        if not index:
+            for file in folder.glob("*.index"):
+                file.unlink()
+        files = {file: file.read_bytes() for file in folder.glob("*.log")}
+        for number in range(len(batches) - 1):
+            for bit in (0, 1, 3, 6, 17, 63):
+                file = folder / name(20 * (number // 10))
+                wrong = bytearray(files[file])
+                at = sum(map(len, batches[10 * (number // 10) : number]))
+                wrong[at + 7 - bit // 8] ^= 1 << bit % 8
+                file.write_bytes(wrong)
+                found = _read_all(Directories([str(tmp_path / f"{index}")]), most)
+                # What the batch with the wrong offset has may be shown at it, and then the error follows.
+                assert found is None or found == every, (index, number, bit, found)
+                file.write_bytes(files[file])
+
+
+def _offsets(raw: bytes) -> list[int]:
+    return [
+        offset
+        for one in split_batches(memoryview(raw))
+        for offset in range(one.base_offset, one.next_offset)
+    ]
+
+
+def _read_all(directories: Directories, most: int) -> list[int] | None:
+    """The offsets that a consumer gets; None where it is told of an error."""
+    offset, found = 0, list[int]()
+    while offset < 60:
+        row = asked(directories, offset, most)
+        if row.error_code:
+            assert directories.failure(TopicPartition("orders", 0), offset) is not None
+            return None
+        got = [one for one in _offsets(content(row)) if one >= offset]
+        if not got:
+            return found
+        found += got
+        offset = got[-1] + 1
+    return found
 
 
 def test_a_slice_lists_the_transactions_that_were_aborted(tmp_path: Path) -> None:

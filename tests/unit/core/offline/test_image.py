@@ -6,7 +6,8 @@ from kcli.core.errors import ProtocolError
 from kcli.core.offline.image import _APPLY, MetadataImage
 from kcli.core.protocol.schema import Struct
 from kcli.core.protocol.stored import metadata_records as stored
-from tests.unit.core.offline.stored import batch, control, metadata_batch
+from kcli.core.records.batch import RecordBatch
+from tests.unit.core.offline.stored import CONTROL, batch, control, metadata_batch
 
 A, B = b"a" * 16, b"b" * 16
 
@@ -189,8 +190,27 @@ def test_what_is_from_a_newer_controller_is_named_and_counted() -> None:
 
 def test_control_batches_say_only_where_the_log_is() -> None:
     image = MetadataImage()
-    image.replay([control(0, 2, epoch=3), metadata_batch(1, topic("a"), epoch=3), control(2, 5, epoch=4)])
+    image.replay([control(0, 2, epoch=3), metadata_batch(1, topic("a"), epoch=3), control(2, 4, epoch=4)])
     assert (image.end_offset, image.leader_epoch, len(image.topics)) == (3, 4, 1)
+
+
+def quorum_record(offset: int, kind: int, value: str) -> RecordBatch:
+    return batch(offset, [(bytes(2) + kind.to_bytes(2, "big"), bytes.fromhex(value))], flags=CONTROL)
+
+
+def test_control_records_have_the_voters() -> None:
+    image = MetadataImage()
+    # As Kafka 4.4.0 wrote them.
+    first = "0000020000000186b5f83b5b9547378097ed11978d7d55020b434f4e54524f4c4c45520a3132372e302e302e31518b0000000001000000"
+    image.replay([quorum_record(0, 5, "0000000100"), quorum_record(1, 6, first)])
+    (voter,) = image.voters.values()
+    assert (voter.voter_id, voter.voter_directory_id.hex()) == (1, "86b5f83b5b9547378097ed11978d7d55")
+    assert [(one.name, one.host, one.port) for one in voter.endpoints] == [("CONTROLLER", "127.0.0.1", 20875)]
+    assert image.features == {"kraft.version": 1}
+    image.replay([quorum_record(2, 6, first.replace("0000020000000186", "0000020000000786"))])
+    assert image.voters.keys() == {7}
+    with pytest.raises(ProtocolError, match="control record at offset 3"):
+        image.replay([quorum_record(3, 6, first[:-4])])
 
 
 def test_a_record_about_what_does_not_exist_is_an_error_with_its_offset() -> None:

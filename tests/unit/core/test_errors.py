@@ -8,6 +8,7 @@ from kcli.core.errors import (
     BrokerError,
     DamagedFileError,
     ConnectError,
+    DamagedFileError,
     KcliError,
     OutcomeUnknownError,
     PartlyFailedError,
@@ -66,6 +67,12 @@ def test_an_unknown_code_shows_its_number() -> None:
 def test_an_unknown_outcome_is_an_error_of_the_connection() -> None:
     assert issubclass(RequestTimeoutError, OutcomeUnknownError)
     assert issubclass(OutcomeUnknownError, ConnectError)
+
+
+def test_a_damaged_file_is_corrupt_data() -> None:
+    error = DamagedFileError("orders-3/0.log", 512, why="its checksum differs")
+    assert (error.exit_code, error.position) == (5, 512)
+    assert "orders-3/0.log" in str(error)
 
 
 def test_many_failures_end_with_the_code_of_the_first() -> None:

@@ -287,3 +287,43 @@ def test_a_source_is_required(line: list[str]) -> None:
     done = kcli(*line, "--to", "h:1", "-t", "orders")
     assert done.code == 2
     assert "missing option --from" in done.err
+
+
+def test_damage_that_may_hide_the_end_of_a_transaction_is_named(tmp_path: Path) -> None:
+    """Of an open transaction, what follows is held back; a marker behind damage might have ended it."""
+    batches = [
+        batch(0, [b"before"]),
+        batch(1, [b"a"], producer=1, transactional=True),
+        batch(2, [b"damaged"]),
+        marker(3, 1, COMMIT),
+    ]
+    data = directory(tmp_path, orders_0=batches)
+    file = data / "orders-0" / name(0)
+    raw = bytearray(file.read_bytes())
+    raw[sum(map(len, batches[:2]))] ^= 0x40  # its offset is far too high: nothing follows it
+    file.write_bytes(raw)
+    done = consume(data)
+    assert (done.code, done.out) == (6, "before\n")
+    assert "orders-0: where its transactions begin and end is not known everywhere" in done.err
+    assert file.name in done.err
+
+
+def test_what_nobody_can_know_of_the_brokers_is_not_made_up(data: Path) -> None:
+    profile = ("-X", f"log.dirs={data}")
+    listed = kcli("brokers", "list", *profile, "-o", "json")
+    document = json.loads(listed.out)
+    assert [(one["broker"], one["state"]) for one in document["items"]] == [(3, "unknown")]
+    for line, why in {
+        ("configs", "describe", "brokers", "3"): "the metadata log",
+        ("groups", "list"): "__consumer_offsets",
+        ("groups", "describe", "g"): "__consumer_offsets",
+        ("groups", "lag", "g"): "__consumer_offsets",
+        ("txn", "describe", "t"): "__transaction_state",
+        ("acls", "list"): "the metadata log",
+        ("tokens", "list"): "the metadata log",
+    }.items():
+        done = kcli(*line, *profile)
+        assert done.code == 6, done
+        assert f"none of the log directories has a partition of {why}" in done.err or (
+            f"none of the log directories has {why}" in done.err
+        ), done.err

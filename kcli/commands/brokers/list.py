@@ -21,10 +21,10 @@ from kcli.flows.cluster_state import broker_states, observe
 def list_brokers(inv: Invocation) -> int:
     """List brokers with their state, roles, addresses, racks, versions and replicas.
 
-    STATE is online, fenced (registered, but it has lost contact with the controller; reported by Kafka 4.0 and later) or
-    missing (only replica lists name it); unknown where log directories are read. HOST and PORT are those of the listener that this client uses; `kcli brokers
-    describe` shows the others. VERSION is the release that a broker's features imply; it is unknown before Kafka 3.3 and
-    with ZooKeeper.
+    STATE is online, fenced (registered, but it has lost contact with the controller; reported by Kafka 4.0 and later),
+    missing (only replica lists name it) or unknown (log directories are read). HOST and PORT are those of the listener
+    that this client uses; `kcli brokers describe` shows the others. VERSION is the release that a broker's features
+    imply; it is unknown before Kafka 3.3 and with ZooKeeper.
     """
     inv.page()
     with open_admin(inv) as admin:

@@ -23,7 +23,7 @@ def describe_cluster(inv: Invocation, /, features: bool, log_dirs: bool) -> int:
     """Show brokers, controller, versions, and partitions that are offline or under-replicated.
 
     STATE of a broker is online, fenced (registered, but it has lost contact with the controller; reported by Kafka
-    4.0 and later) or missing (only replica lists name it).
+    4.0 and later), missing (only replica lists name it) or unknown (log directories are read).
 
     VERSION is the release that a broker's features imply; it is unknown before Kafka 3.3 and with ZooKeeper. Counted
     are the partitions of all topics that this client may describe; NOT-IN-SYNC are the broker's replicas that are not

@@ -40,8 +40,8 @@ class BrokerDescription:
 class ClusterDescription:
     """The cluster. ``controller`` is a node id; with KRaft it is any live broker, which forwards requests.
 
-    ``cluster_id`` is empty if brokers have none. ``is_stored``: log directories say it, and no broker was asked, which may
-    not run. ``operations`` are the bits of the operations this client is
+    ``cluster_id`` is empty if brokers have none. ``is_stored``: log directories say it, and no broker, which
+    may not run. ``operations`` are the bits of the operations this client is
     authorized for (KIP-430), None unless requested.
     """
 

@@ -17,7 +17,14 @@ from kcli.core.error_codes import (
     TOPIC_AUTHORIZATION_FAILED,
     UNKNOWN_TOPIC_OR_PARTITION,
 )
-from kcli.core.errors import BrokerError, KcliError, NoLeaderError, NotFoundError, NotInLogDirsError, UnknownPartitionError
+from kcli.core.errors import (
+    BrokerError,
+    KcliError,
+    NoLeaderError,
+    NotFoundError,
+    NotInLogDirsError,
+    UnknownPartitionError,
+)
 from kcli.core.names import is_own_topic
 from kcli.core.near_names import near_names
 from kcli.core.permissions import on_topic
@@ -192,12 +199,16 @@ def may_be_elected(part: PartitionView) -> bool:
 _NAME_OTHERS = REMEDIES[NOT_IN_LOG_DIRS]
 
 
-def no_leader(tp: TopicPartition, down: Iterable[int] = (), code: int = LEADER_NOT_AVAILABLE) -> NoLeaderError:
+def no_leader(
+    tp: TopicPartition, down: Iterable[int] = (), code: int = LEADER_NOT_AVAILABLE
+) -> NoLeaderError:
     """The error for a partition without a leader; ``down``: the brokers with its replicas, if none of them can lead.
     ``code``: as metadata reports it.
     """
     if code == NOT_IN_LOG_DIRS:
-        return NotInLogDirsError(f"{tp} cannot be read", why="it is in none of the log directories", do=_NAME_OTHERS)
+        return NotInLogDirsError(
+            f"{tp} cannot be read", why="it is in none of the log directories", do=_NAME_OTHERS
+        )
     brokers = ", ".join(map(str, down))
     return NoLeaderError(
         f"{tp} has no leader",
@@ -217,8 +228,10 @@ def no_coordinator(of_what: str, topic: str, parts: Sequence[PartitionView], of:
     part = f"{of_what} of {len(parts):,} of {of:,} partitions of {topic}"
     what = f"{part} are not listed"
     if all(one.error == NOT_IN_LOG_DIRS for one in parts):
-        where = f"{topic}-{numbers} is in none of the log directories" if len(parts) == 1 else (
-            f"partitions {numbers} of {topic} are in none of the log directories"
+        where = (
+            f"{topic}-{numbers} is in none of the log directories"
+            if len(parts) == 1
+            else (f"partitions {numbers} of {topic} are in none of the log directories")
         )
         error: NoLeaderError = NotInLogDirsError(what, why=where, do=_NAME_OTHERS)
     else:

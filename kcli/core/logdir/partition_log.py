@@ -69,8 +69,8 @@ class PartitionLog:
 
     ``end_offset`` is behind the last whole batch, ``last_epoch`` the leader epoch of that (−1 without one, or in an old
     format); ``tail`` is what follows it in the last segment. ``others`` are ``.log`` files that do not count
-    (``segment_files``). ``refresh`` looks again at a folder whose broker runs. ``unclear``: damage, by file, that may hide
-    where transactions begin and end, of those that were looked for.
+    (``segment_files``). ``refresh`` looks again at a folder whose broker runs. ``unclear``: damage, by file, that may
+    hide where transactions begin and end, of those that were looked for.
     """
 
     def __init__(self, folder: PartitionFolder) -> None:
@@ -403,11 +403,9 @@ class PartitionLog:
         first = bisect_right(self.files, self.start_offset, key=lambda file: file.base_offset) - 1
         return range(max(0, first), len(self.files))
 
-    def _after_earlier(
-        self, segment: Segment, number: int, timestamp: int, start: int | None = None
-    ) -> int:
-        """A position before which nothing from ``start_offset`` (or ``start``) on has such a time, by the time index if it
-        is right.
+    def _after_earlier(self, segment: Segment, number: int, timestamp: int, start: int | None = None) -> int:
+        """A position before which nothing from ``start_offset`` (or ``start``) on has such a time, by the time index if
+        it is right.
         """
         if start is None:
             start = max(self.start_offset, self.files[number].base_offset)

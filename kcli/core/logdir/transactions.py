@@ -23,8 +23,8 @@ class Ended(NamedTuple):
 
 
 class Transactions:
-    """Follows a log by its events (``Scanned.events``). ``open``: where each producer's open transaction begins; ``seen``:
-    whether there was any.
+    """Follows a log by its events (``Scanned.events``). ``open``: where each producer's open transaction begins;
+    ``seen``: whether there was any.
     """
 
     def __init__(self, open_before: dict[int, int]) -> None:

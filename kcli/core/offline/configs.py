@@ -1,7 +1,7 @@
 """DescribeConfigs and ListConfigResources: what was set while the cluster ran, as the metadata log has it.
 
-Defaults of Kafka and values of ``server.properties`` are in no log directory: of brokers these are missing, of what inherits
-them that is noted.
+Defaults of Kafka and values of ``server.properties`` are in no log directory: of brokers these are missing, of
+what inherits them that is noted.
 """
 
 import re
@@ -80,7 +80,8 @@ def describe_configs(
         directories.miss(
             NotInLogDirsError(
                 "the configurations of brokers are not known as a whole",
-                why="log directories have those that were set while the cluster ran, and no defaults or server.properties",
+                why="log directories have those that were set while the cluster ran; defaults and server.properties are "
+                "not in them",
                 do="read server.properties of the brokers as well",
             )
         )

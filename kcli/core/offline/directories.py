@@ -10,7 +10,14 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from typing import Any, NamedTuple, TypeVar, cast
 
 from kcli.core.addresses import cluster_place
-from kcli.core.errors import ConfigError, CorruptRecordsError, KcliError, NotFoundError, UnreadableFileError, printable
+from kcli.core.errors import (
+    ConfigError,
+    CorruptRecordsError,
+    KcliError,
+    NotFoundError,
+    UnreadableFileError,
+    printable,
+)
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.logdir.folders import CURRENT, Found, PartitionFolder, find
 from kcli.core.logdir.partition_log import PartitionLog
@@ -196,7 +203,9 @@ class Directories:
         given = set(map(printable, self._given))
         for missing in self.found.missing:
             if missing.path in given:
-                self.miss(UnreadableFileError(f"{missing.path} is not read", why=missing.why, do="check the path"))
+                self.miss(
+                    UnreadableFileError(f"{missing.path} is not read", why=missing.why, do="check the path")
+                )
             else:
                 self.note(f"{missing.path} is not read: {missing.why}", "warning")
         for one in self.found.log_dirs:

@@ -72,7 +72,7 @@ class MetadataImage:
         return self._names.get(topic_id)
 
     def replay(self, batches: Iterable[BatchView]) -> None:
-        """Adds what these batches say. Control batches are of KRaft itself: elections, ends of snapshots, and the voters."""
+        """Adds what these batches say. Control batches are of KRaft itself: elections, snapshots, voters."""
         for batch in batches:
             if not batch.is_control:
                 for offset, _key, value in keys_and_values(batch):

@@ -1,6 +1,6 @@
 """DescribeLogDirs: the log directories of a broker, where they are now."""
 
-from kcli.core.error_codes import NOT_IN_LOG_DIRS, NONE
+from kcli.core.error_codes import NONE, NOT_IN_LOG_DIRS
 from kcli.core.logdir.folders import CURRENT, FUTURE, LogDirectory, PartitionFolder
 from kcli.core.logdir.segment_files import choose_files
 from kcli.core.offline.directories import Directories

@@ -6,9 +6,9 @@ All brokers of the cluster are there, and each is this process. A partition that
 from collections.abc import Iterator
 
 from kcli.core.error_codes import (
-    NOT_IN_LOG_DIRS,
     MISMATCHED_ENDPOINT_TYPE,
     NONE,
+    NOT_IN_LOG_DIRS,
     UNKNOWN_TOPIC_ID,
     UNKNOWN_TOPIC_OR_PARTITION,
 )

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from kcli.core.error_codes import NONE
@@ -10,6 +11,7 @@ from kcli.core.logdir.folders import read_file
 from kcli.core.offline.directories import Directories
 from kcli.core.offline.image import TOPIC
 from kcli.core.offline.metadata_log import NotHereError
+from kcli.core.offline.voters import VoterEndpoint
 from kcli.core.protocol.messages.describe_quorum import (
     DescribeQuorumListener,
     DescribeQuorumNode,
@@ -20,6 +22,7 @@ from kcli.core.protocol.messages.describe_quorum import (
     DescribeQuorumTopicData,
 )
 from kcli.core.protocol.schema import NO_UUID
+from kcli.core.protocol.stored.metadata_records import ControllerEndpoint
 from kcli.core.types import TopicPartition
 
 _STATE = "quorum-state"
@@ -42,9 +45,9 @@ def describe_quorum(
     state = _quorum_state(os.path.join(log.folder.path, _STATE))
     stated = [one["voterId"] for one in state.get("currentVoters") or ()]
     voters = sorted(known.voters) or stated or sorted(known.controllers)
-    listeners = {number: voter.endpoints for number, voter in known.voters.items()} or {
-        number: one.end_points for number, one in known.controllers.items()
-    }
+    listeners: dict[int, Sequence[VoterEndpoint | ControllerEndpoint]] = {}
+    listeners |= {number: one.end_points for number, one in known.controllers.items()}
+    listeners |= {number: one.endpoints for number, one in known.voters.items()}
     here = {one.node_id for one in directories.found.log_dirs}
     partition = DescribeQuorumPartitionData(
         partition_index=0,
@@ -56,7 +59,9 @@ def describe_quorum(
         current_voters=[
             DescribeQuorumReplicaState(
                 replica_id=number,
-                replica_directory_id=known.voters[number].voter_directory_id if number in known.voters else NO_UUID,
+                replica_directory_id=known.voters[number].voter_directory_id
+                if number in known.voters
+                else NO_UUID,
                 log_end_offset=log.end_offset if {number} == here else _UNKNOWN,
             )
             for number in voters
@@ -71,8 +76,7 @@ def describe_quorum(
             DescribeQuorumNode(
                 node_id=number,
                 listeners=[
-                    DescribeQuorumListener(name=one.name, host=one.host, port=one.port)
-                    for one in endpoints
+                    DescribeQuorumListener(name=one.name, host=one.host, port=one.port) for one in endpoints
                 ],
             )
             for number, endpoints in sorted(listeners.items())

@@ -19,7 +19,8 @@ T = TypeVar("T")
 def last_stable(directories: Directories, log: PartitionLog) -> int:
     """The last stable offset; where damage hides which transactions are open, that is missing, and it is the end."""
     try:
-        found, unclear = log.last_stable_offset, list(log.unclear.values())
+        found = log.last_stable_offset
+        unclear: list[CorruptRecordsError] = list(log.unclear.values())
     except CorruptRecordsError as error:
         found, unclear = log.end_offset, [error]
     for damage in unclear:

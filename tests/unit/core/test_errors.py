@@ -6,7 +6,6 @@ from kcli.core import errors
 from kcli.core.error_codes import CODES
 from kcli.core.errors import (
     BrokerError,
-    DamagedFileError,
     ConnectError,
     DamagedFileError,
     KcliError,

@@ -83,7 +83,7 @@ def test_all_of_a_log_in_slices_of_any_size(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("most", [150, 1 << 20])
 def test_no_wrong_offset_is_taken_for_the_end_of_what_there_is(tmp_path: Path, most: int) -> None:
-    """No checksum covers base offsets: for each bit of each, but of the last batch, there is an error, or every record."""
+    """No checksum covers base offsets: whatever bit of one is wrong, there is an error, or every record."""
     batches = [batch(at, [b"x" * (at % 50), b"y"]) for at in range(0, 60, 2)]
     every = [offset for one in batches for offset in _offsets(one)]
     for index in (True, False):
@@ -109,9 +109,7 @@ def test_no_wrong_offset_is_taken_for_the_end_of_what_there_is(tmp_path: Path, m
 
 def _offsets(raw: bytes) -> list[int]:
     return [
-        offset
-        for one in split_batches(memoryview(raw))
-        for offset in range(one.base_offset, one.next_offset)
+        offset for one in split_batches(memoryview(raw)) for offset in range(one.base_offset, one.next_offset)
     ]
 
 

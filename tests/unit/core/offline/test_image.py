@@ -201,7 +201,10 @@ def quorum_record(offset: int, kind: int, value: str) -> RecordBatch:
 def test_control_records_have_the_voters() -> None:
     image = MetadataImage()
     # As Kafka 4.4.0 wrote them.
-    first = "0000020000000186b5f83b5b9547378097ed11978d7d55020b434f4e54524f4c4c45520a3132372e302e302e31518b0000000001000000"
+    first = (
+        "0000020000000186b5f83b5b9547378097ed11978d7d55020b434f4e54524f4c4c4552"
+        "0a3132372e302e302e31518b0000000001000000"
+    )
     image.replay([quorum_record(0, 5, "0000000100"), quorum_record(1, 6, first)])
     (voter,) = image.voters.values()
     assert (voter.voter_id, voter.voter_directory_id.hex()) == (1, "86b5f83b5b9547378097ed11978d7d55")

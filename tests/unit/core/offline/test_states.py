@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.core.error_codes import NOT_IN_LOG_DIRS, NONE
+from kcli.core.error_codes import NONE, NOT_IN_LOG_DIRS
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.hooks import Hooks
 from kcli.core.offline.answers import ANSWERS
@@ -167,7 +167,11 @@ def test_without_a_metadata_log_answers_are_codes_and_not_empty(log_dir: Path) -
     assert [
         one.error_code for one in answer(directories, DescribeConfigsRequest(resources=[asked])).results
     ] == [NOT_IN_LOG_DIRS]
-    for request in (ListGroupsRequest(), DescribeDelegationTokenRequest(owners=None), ListConfigResourcesRequest()):
+    for request in (
+        ListGroupsRequest(),
+        DescribeDelegationTokenRequest(owners=None),
+        ListConfigResourcesRequest(),
+    ):
         with pytest.raises(NotHereError) as raised:  # the responses have no room for why
             answer(directories, request)
         assert (raised.value.exit_code, bool(raised.value.do)) == (6, True)
@@ -210,7 +214,9 @@ def test_groups_of_a_partition_that_is_not_here_are_missing(log_dir: Path) -> No
     assert [one.leader_id for one in partitions.partitions] == [2, -1]
     assert [one.error_code for one in partitions.partitions] == [NONE, NOT_IN_LOG_DIRS]
     request = FindCoordinatorRequest(key="", key_type=0, coordinator_keys=["a", "b"])
-    nodes_of = [(one.error_code, one.node_id, one.error_message) for one in answer(directories, request).coordinators]
+    nodes_of = [
+        (one.error_code, one.node_id, one.error_message) for one in answer(directories, request).coordinators
+    ]
     why = "__consumer_offsets-1, where it is kept, is in none of the log directories"
     assert nodes_of == [(NOT_IN_LOG_DIRS, -1, why), (NONE, 2, None)]
 

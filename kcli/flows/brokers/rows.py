@@ -18,8 +18,8 @@ COLUMNS = (
         "state",
         values=(ONLINE, FENCED, MISSING, UNKNOWN),
         meaning="online; fenced: it is registered, but has lost contact with the controller; missing: only replica "
-        "lists name it, since it is not registered, or fenced where brokers do not list such (before Kafka 4.0); unknown: "
-        "log directories are read, and nobody is asked whether it runs.",
+        "lists name it, since it is not registered, or fenced where brokers do not list such (before Kafka 4.0); "
+        "unknown: log directories are read, and nobody is asked whether it runs.",
     ),
     Column(
         "roles",

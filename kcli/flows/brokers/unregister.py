@@ -10,14 +10,14 @@ from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.exit_codes import ExitCode
-from kcli.flows.cluster_state import FENCED, MISSING, ONLINE, broker_states
+from kcli.flows.cluster_state import FENCED, MISSING, ONLINE, UNKNOWN, broker_states
 from kcli.flows.permitted import denied_on_cluster, may_see_all
 from kcli.flows.read_back import wait_until_empty
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 
 SEE = "`kcli brokers list` shows the brokers"
-UNKNOWN = "unknown"
+
 _NOT_LISTED = "brokers before Kafka 4.0 do not list it: confirmed by the controller only"
 
 

@@ -7,6 +7,7 @@ from kcli.core.logdir.producer_snapshot import ProducerState
 from kcli.core.logdir.time_index import TimeEntry
 from kcli.core.records.view import BatchView
 from kcli.core.types import Record
+from kcli.flows.segments.kafka_json import Decoded, control_text
 
 _DELETE_HORIZON = 0x40
 _MARKERS = {0: "ABORT", 1: "COMMIT"}
@@ -45,8 +46,8 @@ def batch_line(batch: BatchView, position: int, *, valid: bool) -> str:
     )
 
 
-def record_line(batch: BatchView, record: Record, key: str | None, value: str | None) -> str:
-    """A record, with its key and payload as text; None for nulls."""
+def record_line(batch: BatchView, record: Record, shown: Decoded) -> str:
+    """A record, with its key and payload as text."""
     line = (
         f"| offset: {record.offset} {_TIMES[record.timestamp_type]}: {record.timestamp}"
         f" keySize: {_size(record.key)} valueSize: {_size(record.value)}"
@@ -56,10 +57,10 @@ def record_line(batch: BatchView, record: Record, key: str | None, value: str | 
         line += f" sequence: {_sequence(batch, record.offset - batch.base_offset)} headerKeys: [{names}]"
     if batch.is_control:
         return line + _control(record) + "\n"
-    if key is not None:
-        line += f" key: {key}"
-    if value is not None:
-        line += f" payload: {value}"
+    if shown.key is not None:
+        line += f" key: {shown.key}"
+    if shown.payload is not None:
+        line += f" payload: {shown.payload}"
     return line + "\n"
 
 
@@ -113,7 +114,7 @@ def _control(record: Record) -> str:
     if kind in _MARKERS and len(value) >= 6:
         epoch = int.from_bytes(value[2:6], "big", signed=True)
         return f" endTxnMarker: {_MARKERS[kind]} coordinatorEpoch: {epoch}"
-    return f" controlType: {kind}"
+    return f" {control_text(kind, value)}"
 
 
 def _name(name: str | bytes) -> str:

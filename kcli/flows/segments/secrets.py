@@ -1,16 +1,12 @@
 """Hides the secrets in records of the metadata log: keys of SCRAM, and values of sensitive configurations. Pure."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from kcli.core.offline.configs import SECRET_NAMES
+
 HIDDEN = "(hidden)"
-_SCRAM = ("salt", "stored_key", "server_key")
-_SENSITIVE = re.compile(
-    r"password|secret|jaas|credential|private|ssl\.(?:keystore|truststore)\.(?:key|certificate)",
-    re.IGNORECASE,
-)
-"""In names of configurations; one that Kafka does not know is taken for a secret if it is named like one."""
+_SCRAM = ("salt", "stored_key", "storedKey", "server_key", "serverKey")
 
 
 def without_secrets(value: Any) -> Any:
@@ -22,6 +18,6 @@ def without_secrets(value: Any) -> Any:
     name, data = value.get("name"), dict(value["data"])
     if name == "UserScramCredential":
         data.update((key, HIDDEN) for key in _SCRAM if data.get(key) is not None)
-    elif name == "Config" and data.get("value") is not None and _SENSITIVE.search(str(data.get("name"))):
+    elif name == "Config" and data.get("value") is not None and SECRET_NAMES.search(str(data.get("name"))):
         data["value"] = HIDDEN
     return {**value, "data": data}

@@ -11,6 +11,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.errors import CorruptRecordsError, KcliError
 from kcli.core.logdir.folders import CURRENT, Found, PartitionFolder, find
+from kcli.core.offline.metadata_log import NotHereError
 from kcli.flows.segments.compare import Comparison, Place, compare
 from kcli.flows.segments.finding import DAMAGE, NOTE, Finding, merged
 from kcli.flows.segments.metadata_log import read_image
@@ -42,7 +43,10 @@ def verify_segments(inv: Invocation, paths: tuple[str, ...], topics: tuple[str, 
     found, of_files = _found(inv, paths, topics)
     image, missing = read_image(find(paths).partitions if topics else found.partitions)
     for part in missing:
-        if not isinstance(part.error, CorruptRecordsError):
+        if isinstance(part.error, CorruptRecordsError | NotHereError):
+            why = f"{part.error}: which topics are compacted is not known"
+            inv.talk.note(f"the metadata log in {part.where} was not used: {why}")
+        else:
             inv.lacks(part)
     verification = Verification(found, image)
     general = merged([*of_files, *verification.folder_findings])
@@ -51,9 +55,8 @@ def verify_segments(inv: Invocation, paths: tuple[str, ...], topics: tuple[str, 
         for verdict in _watched(verification, bar):
             verdicts.append(verdict)
     rows = [verdict_row(verdict) for verdict in verdicts]
-    for verdict in verdicts:
-        for part in verdict.missing:
-            inv.lacks(part, later=True)
+    for part in (*verification.missing, *(part for verdict in verdicts for part in verdict.missing)):
+        inv.lacks(part, later=True)
     if not (inv.omits_passed and not any(one.count(DAMAGE) for one in verdicts)):
         head = {"findings": finding_rows(general)}
         print_rows(

@@ -45,6 +45,7 @@ RULES = {
     "transaction index": "entries of .txnindex are the abort markers of the log",
     "leader epochs": "leader-epoch-checkpoint has the epochs of the batches, and where they begin",
     "producer snapshot": "the checksum of a .snapshot is that of its bytes",
+    "snapshot": "a .checkpoint snapshot has a header and a footer, and one reaches the metadata log's beginning",
     "partition.metadata": "partition.metadata can be read, and the topic id is that of the metadata log",
     "folder": "a partition has one folder",
     "checkpoint": "checkpoints name offsets that the log has",

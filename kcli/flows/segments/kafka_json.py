@@ -32,7 +32,7 @@ from kcli.flows.segments.secrets import without_secrets
 from kcli.output.envelope import compact
 
 _METADATA = "__cluster_metadata"
-_CONTROL: dict[int, tuple[str, type[Struct]]] = {
+_CONTROL: dict[int, tuple[str, Any]] = {
     2: ("LeaderChange:", LeaderChangeMessage),
     3: ("SnapshotHeader", SnapshotHeaderRecord),
     4: ("SnapshotFooter", SnapshotFooterRecord),
@@ -66,7 +66,7 @@ def decoded(topic: str, record: Record, *, show_secrets: bool) -> Decoded:
 
 def control_text(kind: int, value: bytes) -> str:
     """A control record of KRaft; one that has no table, or is none of its kind, has only its number."""
-    word, cls = _CONTROL.get(kind, ("", Struct))
+    word, cls = _CONTROL.get(kind, ("", None))
     if word and len(value) >= 2:
         version = min(unpack_from(">h", value)[0], cls.versions[1])
         try:

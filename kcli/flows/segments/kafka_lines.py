@@ -1,5 +1,7 @@
 """The lines of ``kafka-dump-log.sh`` of Kafka 4.4.0, for ``segments dump -o kafka``. Pure."""
 
+import os
+
 from kcli.core.codecs.codec import codec_name
 from kcli.core.logdir.aborted_index import Aborted
 from kcli.core.logdir.offset_index import IndexEntry
@@ -8,6 +10,7 @@ from kcli.core.logdir.time_index import TimeEntry
 from kcli.core.records.view import BatchView
 from kcli.core.types import Record
 from kcli.flows.segments.kafka_json import Decoded, control_text
+from kcli.flows.segments.snapshots import BOOTSTRAP
 
 _DELETE_HORIZON = 0x40
 _MARKERS = {0: "ABORT", 1: "COMMIT"}
@@ -21,6 +24,8 @@ def file_lines(path: str, suffix: str, base_offset: int) -> str:
     if suffix == ".log":
         return f"{head}Log starting offset: {base_offset}\n"
     if suffix == ".checkpoint":
+        if os.path.basename(path) == BOOTSTRAP:
+            return f"{head}KRaft bootstrap snapshot\n"
         epoch = int(path.rpartition("-")[2].removesuffix(suffix))
         return f"{head}Snapshot end offset: {base_offset}, epoch: {epoch}\n"
     return head

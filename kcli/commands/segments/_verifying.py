@@ -13,7 +13,7 @@ from kcli.core.errors import CorruptRecordsError, KcliError
 from kcli.core.logdir.folders import CURRENT, Found, PartitionFolder, find
 from kcli.core.offline.metadata_log import NotHereError
 from kcli.flows.segments.compare import Comparison, Place, compare
-from kcli.flows.segments.finding import DAMAGE, NOTE, Finding, merged
+from kcli.flows.segments.finding import DAMAGE, NOTE, Finding, merged, remedy
 from kcli.flows.segments.metadata_log import read_image
 from kcli.flows.segments.policies import policy_of, was_cleaned
 from kcli.flows.segments.verification_rows import (
@@ -109,7 +109,11 @@ def _report(inv: Invocation, findings: list[Finding]) -> None:
         inv.talk.note(f"{counted(len(notes) - _MOST, 'further note')}: -o json has all")
     for damage in damages[:_MOST]:
         inv.failed(
-            DamageError(damage.where, why=f"{damage.rule}: {damage.why}{_also(damage)}", do=damage.affects)
+            DamageError(
+                damage.where,
+                why=f"{damage.rule}: {damage.why}{_also(damage)}; {damage.affects}",
+                do=remedy(damage.rule),
+            )
         )
     if len(damages) > _MOST:
         inv.talk.note(f"{counted(len(damages) - _MOST, 'further place')} with damage: -o json has all")

@@ -55,6 +55,26 @@ RULES = {
 """Every rule of verify, with what holds where it is not broken."""
 
 
+_REFETCH = "if another replica is whole, stop this broker and move the folder away: it fetches the partition when it starts"
+_REINDEX = (
+    "stop the broker and delete the .index of the segment: when it starts, it builds all its indexes anew"
+)
+_REMEDIES = {
+    **dict.fromkeys(("size", "offset index", "time index", "transaction index"), _REINDEX),
+    "index entries": "nothing needs to be done; " + _REINDEX,
+    "producer snapshot": "stop the broker and delete it: when it starts, it reads the log in its place",
+    "snapshot": "if another controller has it whole, stop this one and move the folder away: it fetches the log anew",
+    "checkpoint": "take it from another copy of the disk, or see what Kafka's manual says of a broker without it",
+    "folder": "find out which of them has what is needed, and move the other one away while the broker is stopped",
+    "partition.metadata": "find out whether the folder was renamed or restored to the wrong place",
+}
+
+
+def remedy(rule: str) -> str:
+    """What to do where a rule is broken."""
+    return _REMEDIES.get(rule, _REFETCH)
+
+
 def merged(findings: Iterable[Finding]) -> list[Finding]:
     """One finding per rule, file and severity: the first, with the number of the others; in order."""
     first: dict[tuple[str, str, str], Finding] = {}

@@ -43,7 +43,7 @@ _SMALL = (
 )  # fmt: skip
 AHEAD = 64
 """Segments that may wait for a thread."""
-_REBUILT = "a broker builds it anew when it starts; without it, it reads the log from its beginning"
+_REBUILT = "without it, a broker looks for offsets and times from the beginning of the segment"
 
 
 @dataclass(slots=True)

@@ -37,7 +37,7 @@ _TIME_ENTRY = Struct(">qi")
 _LARGE = 64 << 20
 _NO_EPOCH = -2  # no batch has it: the first one is looked at
 _MOST_GAPS = 1000
-_REBUILT = "a broker with this file reads wrong places; one that starts without it builds it anew"
+_REBUILT = "a broker with this file begins to read at a wrong place"
 
 
 class Marker(NamedTuple):

@@ -55,7 +55,10 @@ RULES = {
 """Every rule of verify, with what holds where it is not broken."""
 
 
-_REFETCH = "if another replica is whole, stop this broker and move the folder away: it fetches the partition when it starts"
+_REFETCH = (
+    "if another replica is whole, stop this broker and move the folder away: "
+    "it fetches the partition when it starts"
+)
 _REINDEX = (
     "stop the broker and delete the .index of the segment: when it starts, it builds all its indexes anew"
 )

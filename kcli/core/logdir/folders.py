@@ -151,7 +151,8 @@ def find(paths: Sequence[str | os.PathLike[str]]) -> Found:
     """What is in these paths: each a log directory, a folder of several, a partition's folder, or a ``.log`` file."""
     search = _Search()
     for path in paths:
-        search.add(os.path.normpath(os.fspath(path)))
+        given = os.fspath(path)
+        search.add(os.path.normpath(given) if given else given)  # the empty one is not the current folder
     return search.found()
 
 

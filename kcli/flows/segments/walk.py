@@ -14,6 +14,7 @@ from typing import NamedTuple
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.kernels.active import check_log, crc32c
 from kcli.core.kernels.shapes import LogState
+from kcli.core.kernels.varint import INT64_MAX
 from kcli.core.records.batch import CRC_START, HEADER_SIZE, LENGTH_END, MAGIC, RecordBatch
 from kcli.core.records.isolation import is_abort_marker
 from kcli.core.records.legacy import LegacyBatch
@@ -200,7 +201,7 @@ class Walk:
         self._follow(batch)
         base, last = batch.base_offset, batch.last_offset
         if self._misplaced:
-            base, last = self._state.then, self._state.then + batch.last_offset_delta
+            base, last = self._start(), self._start() + batch.last_offset_delta
         state = self._state
         self._judge_entries(at, base)
         state = self._state
@@ -213,18 +214,16 @@ class Walk:
         missing = last - base + 1 - batch.count + (max(0, base - state.then) if state.then >= 0 else 0)
         self._state = self._state._replace(
             at=at + len(raw),
-            then=max(state.then, last + 1),
+            then=min(INT64_MAX, max(state.then, last + 1)),
             batches=state.batches + 1,
             records=state.records + (0 if batch.is_control else batch.count),
-            missing=state.missing + max(0, missing),
+            missing=min(INT64_MAX, state.missing + max(0, missing)),
             max_timestamp=highest,
         )
 
     def _follow(self, batch: BatchView) -> None:
         """Does the batch follow the one before?"""
         state, base = self._state, batch.base_offset
-        if self.facts.first_offset < 0:
-            self.facts.first_offset = base
         if base < self.segment.base_offset:
             self._damage(
                 "order", base, f"a batch begins at offset {base}, the segment at {self.segment.base_offset}",
@@ -240,15 +239,14 @@ class Walk:
                 why = f"a batch begins at offset {base}, the one before it ends at {state.then - 1}"
                 meaning = f"{counted(batch.count, 'record')} with offsets that others have too"
             self._damage("order", base, why, meaning)
+        elif base > self._start() and self._is_misplaced(batch):
+            why = f"its base offset is {base}, the batches around it say {self._start()}"
+            self._damage("header", self._start(), why, f"{counted(batch.count, 'record')} with wrong offsets")
+            self._misplaced = True
         elif self.segment.contiguous and state.then >= 0 and base > state.then:
-            if self._next(batch)[0] == state.then + batch.last_offset_delta + 1:
-                why = f"its base offset is {base}, the batches around it say {state.then}"
-                self._damage(
-                    "header", state.then, why, f"{counted(batch.count, 'record')} with wrong offsets"
-                )
-                self._misplaced = True
-            else:
-                self._gap(Gap(state.then, base, state.at))
+            self._gap(Gap(state.then, base, state.at))
+        if self.facts.first_offset < 0:
+            self.facts.first_offset = self._start() if self._misplaced else base
         epoch = batch.leader_epoch
         if epoch != state.epoch:
             if state.epoch == self._next(batch)[1]:
@@ -265,6 +263,13 @@ class Walk:
             else:
                 self.facts.epochs.append((epoch, base))
             self._state = state._replace(epoch=epoch)
+
+    def _is_misplaced(self, batch: BatchView) -> bool:
+        """Whether the next batch says that the base offset of this one, which is too high, is wrong."""
+        then, following = self._start(), self._next(batch)[0]
+        if self.segment.contiguous:
+            return following == then + batch.last_offset_delta + 1
+        return then < following <= batch.base_offset
 
     def _next(self, batch: BatchView) -> tuple[int, int]:
         """Base offset and leader epoch of the batch behind this one; −1 and −3 if there is none."""
@@ -481,7 +486,7 @@ class Walk:
             time_entry += 1
             self._state = self._state._replace(max_timestamp=max(self._state.max_timestamp, timestamp))
         self._state = self._state._replace(
-            at=position, then=then, entry=entry, time_entry=time_entry, indexed_at=indexed_at
+            at=position, then=min(INT64_MAX, then), entry=entry, time_entry=time_entry, indexed_at=indexed_at
         )
 
     # --- the end ---

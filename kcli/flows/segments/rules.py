@@ -143,10 +143,12 @@ def transaction_index(
     had_records: Collection[Marker],
     *,
     contiguous: bool,
+    elsewhere: Collection[Aborted] = (),
 ) -> list[Finding]:
     """Whether a .txnindex has the abort markers of its segment.
 
-    ``had_records`` are those whose transaction has records: a broker writes no entry for others.
+    ``had_records`` are those whose transaction has records: a broker writes no entry for others. ``elsewhere``: entries
+    whose first offset is not where a transaction begins.
     """
     known = {Marker(one.last_offset, one.producer_id) for one in entries}
     findings = []
@@ -157,6 +159,15 @@ def transaction_index(
             meaning = "consumers with read_committed do not see records that are committed"
             findings.append(
                 Finding(DAMAGE, "transaction index", path, number * ENTRY.size, one.last_offset, why, meaning)
+            )
+        elif one in elsewhere:
+            begun = f"producer {one.producer_id} began a transaction at offset {one.first_offset}"
+            why = f"by it, {begun}; the log has none there"
+            meaning = "consumers with read_committed see aborted records, or do not see committed ones"
+            findings.append(
+                Finding(
+                    DAMAGE, "transaction index", path, number * ENTRY.size, one.first_offset, why, meaning
+                )
             )
     for marker in had_records:
         if marker not in known:

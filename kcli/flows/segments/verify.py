@@ -15,7 +15,7 @@ from kcli.account.survey import Missing
 from kcli.core.errors import DamagedFileError, FileGoneError, KcliError, UnreadableFileError
 from kcli.core.logdir import checkpoints
 from kcli.core.logdir.aborted_index import SUFFIX as TRANSACTION_SUFFIX
-from kcli.core.logdir.aborted_index import read_aborted_index
+from kcli.core.logdir.aborted_index import Aborted, read_aborted_index
 from kcli.core.logdir.folders import CURRENT, Found, PartitionFolder, Used, read_file, read_used
 from kcli.core.logdir.leader_epochs import NAME as EPOCHS
 from kcli.core.logdir.leader_epochs import EpochStart, parse_leader_epochs
@@ -31,6 +31,7 @@ from kcli.core.offline.image import TOPIC as METADATA_LOG
 from kcli.core.offline.image import MetadataImage
 from kcli.core.records.segment import unreadable
 from kcli.flows.segments import rules
+from kcli.flows.segments.dumped_files import LOG
 from kcli.flows.segments.finding import DAMAGE, NOTE, Finding
 from kcli.flows.segments.policies import Policy, policy_of, was_cleaned
 from kcli.flows.segments.snapshots import BOOTSTRAP, CHECKPOINT, before_the_log, snapshot_findings
@@ -382,8 +383,19 @@ def _of_transactions(verdict: Verdict, files: Sequence[SegmentFile], *, contiguo
         had_records: list[Marker] = []
         if markers - named and problem is None:
             had_records = _with_records(verdict, number, markers)
-        findings += rules.transaction_index(path, entries, markers, had_records, contiguous=contiguous)
+        elsewhere = _begun_elsewhere(verdict, number, entries) if contiguous and problem is None else []
+        findings += rules.transaction_index(
+            path, entries, markers, had_records, contiguous=contiguous, elsewhere=elsewhere
+        )
     return findings
+
+
+def _begun_elsewhere(verdict: Verdict, number: int, entries: Sequence[Aborted]) -> list[Aborted]:
+    """The entries at whose first offset no transaction of the producer begins."""
+    if not entries or any(one.severity == DAMAGE and one.file.endswith(LOG) for one in verdict.findings):
+        return []  # what damages the log has a finding of its own
+    with PartitionLog(verdict.folder) as log:
+        return [one for one in entries if not log.begins(number, one)]
 
 
 def _with_records(verdict: Verdict, number: int, markers: set[Marker]) -> list[Marker]:

@@ -38,6 +38,7 @@ _TIME_ENTRY = Struct(">qi")
 _LARGE = 64 << 20
 _NO_EPOCH = -2  # no batch has it: the first one is looked at
 _MOST_GAPS = 1000
+_FARTHEST = 1 << 40  # offsets by which a batch may be behind the one before
 _REBUILT = "a broker with this file begins to read at a wrong place"
 
 
@@ -361,7 +362,9 @@ class Walk:
     def _damaged(self, raw: memoryview, error: CorruptRecordsError) -> None:
         """A batch that has its bytes, but whose checksum or header is wrong: is there one behind it?"""
         at, size = self._state.at, len(raw)
-        base = int(_FRAME.unpack_from(raw)[0])
+        base, start = int(_FRAME.unpack_from(raw)[0]), self._start()
+        if not start <= base < start + _FARTHEST:
+            base = start
         behind = os.pread(self._descriptor, LENGTH_END + 5, at + size)
         if at + size == self._size and self.segment.active and raw[size - 8 :] == bytes(8):
             self._tail(at, f"the last batch ends in zeros: {error.why or error}")
@@ -374,7 +377,6 @@ class Walk:
         if raw[_MAGIC_AT] == MAGIC and len(raw) >= HEADER_SIZE:
             last = base + max(0, RecordBatch(raw).last_offset_delta)
         then = int(_FRAME.unpack_from(behind)[0]) if behind else last + 1
-        start = self._state.then if self._state.then >= 0 else base
         self._damage(
             rule, start, error.why or str(error),
             f"the records at offsets {start} to {max(start, then - 1)} cannot be read",
@@ -446,7 +448,7 @@ class Walk:
                     base, length = _FRAME.unpack_from(piece, begin)
                     size = length + LENGTH_END
                     fits = HEADER_SIZE <= size <= self._size - at - begin
-                    if fits and start <= base < start + (1 << 40) and self._sound(at + begin, size):
+                    if fits and start <= base < start + _FARTHEST and self._sound(at + begin, size):
                         return at + begin, base
                 found = piece.find(needle, found + 1)
             at += PIECE
@@ -473,6 +475,8 @@ class Walk:
 
     def _skip(self, position: int, then: int) -> None:
         """Goes on behind damage; index entries into it cannot be judged."""
+        if self.facts.first_offset < 0:
+            self.facts.first_offset = self._start()
         entry, time_entry, indexed_at = self._state.entry, self._state.time_entry, self._state.indexed_at
         while entry < len(self._entries) // _ENTRY.size:
             named = _ENTRY.unpack_from(self._entries, entry * _ENTRY.size)[1]

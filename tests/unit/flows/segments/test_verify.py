@@ -286,6 +286,32 @@ TABLE = {
         ),
         {(DAMAGE, "transaction index", name(THIRD, ".txnindex"), 34, THIRD + 13)},
     ),
+    "an aborted transaction that began elsewhere": Seeded(
+        lambda folder: (folder / name(THIRD, ".txnindex")).write_bytes(
+            aborted_index([(7, THIRD + 5, THIRD + 11, THIRD + 12)])
+        ),
+        {(DAMAGE, "transaction index", name(THIRD, ".txnindex"), 0, THIRD + 5)},
+    ),
+    "a last stable offset behind the marker": Seeded(
+        lambda folder: (folder / name(THIRD, ".txnindex")).write_bytes(
+            aborted_index([(7, THIRD + 10, THIRD + 11, THIRD + 13)])
+        ),
+        {(DAMAGE, "transaction index", name(THIRD, ".txnindex"), 0, None)},
+    ),
+    "a meta.properties without the id of the node": Seeded(
+        lambda folder: (folder.parent / "meta.properties").write_text("version=1\ncluster.id=cluster\n"),
+        {(DAMAGE, "checkpoint", "meta.properties", 0, None)},
+    ),
+    "a base offset of the first batch that is far too high": Seeded(
+        lambda folder: change(folder / FIRST_LOG, 0, b"\x7f" + b"\xff" * 7),
+        {(DAMAGE, "header", FIRST_LOG, 0, 0)},
+    ),
+    "a base offset of the last batch that is far too high": Seeded(
+        lambda folder: change(folder / FIRST_LOG, AT[-1], b"\x7f" + b"\xff" * 7),
+        {
+            (DAMAGE, "header", FIRST_LOG, AT[-1], 95),
+        },
+    ),
     "an epoch that begins elsewhere": Seeded(
         lambda folder: (folder / EPOCHS).write_bytes(epochs([(3, 0), (4, SECOND + 155)])),
         {(DAMAGE, "leader epochs", EPOCHS, None, SECOND + 150)},

@@ -34,6 +34,7 @@ from kcli.flows.segments.dumping import (
     record_row,
 )
 from kcli.flows.segments.kafka_json import Decoded, decoded, has_decoder
+from kcli.flows.segments.secrets import HIDDEN, is_secret
 from kcli.output.envelope import compact
 from kcli.output.listing import list_rows
 from kcli.output.progress import counted
@@ -196,7 +197,8 @@ class _Dump:
 
     def _decoded(self, file: Dumped, one: Batch, record: Record) -> Decoded:
         if one.batch.is_control or not has_decoder(file.tp.topic):
-            return Decoded(_text(record.key), _text(record.value))
+            hidden = not self._options.show_secrets and is_secret(record)
+            return Decoded(_text(record.key), HIDDEN if hidden else _text(record.value))
         return decoded(file.tp.topic, record, show_secrets=self._options.show_secrets)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ from kcli.account.survey import Missing
 from kcli.commands.segments._paths import chosen_partitions, cluster_of, missing_file, read_folders
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
+from kcli.commands.shared.usage import usage
 from kcli.core.errors import CorruptRecordsError, KcliError
 from kcli.core.logdir.folders import CURRENT, Found, PartitionFolder, find
 from kcli.core.offline.metadata_log import NotHereError
@@ -69,7 +71,8 @@ def verify_segments(inv: Invocation, paths: tuple[str, ...], topics: tuple[str, 
             head=head,
         )
     _report(inv, [*general, *(finding for verdict in verdicts for finding in merged(verdict.findings))])
-    _summary(inv, verdicts)
+    if verdicts:
+        _summary(inv, verdicts)
     return inv.finish(done=bool(verdicts))
 
 
@@ -144,8 +147,15 @@ def compare_segments(inv: Invocation, paths: tuple[str, ...], other: str, topics
     image, _ = read_image((*mine.partitions, *theirs.partitions))
     by_name = {folder.tp: folder for folder in theirs.partitions if folder.state == CURRENT}
     pairs = [(one, by_name[one.tp]) for one in mine.partitions if one.state == CURRENT and one.tp in by_name]
+    same = next((one for one, other in pairs if os.path.samefile(one.path, other.path)), None)
+    if same is not None:
+        raise usage(
+            f"segments verify: {same.path} would be compared with itself",
+            why="it is below PATH and below the DIR of --compare",
+            do="give the log directory of another broker to --compare",
+        )
     alone = len(mine.partitions) - len(pairs)
-    if alone:
+    if alone and pairs:
         inv.talk.note(f"{counted(alone, 'partition')} not in {other}: not compared")
     if not pairs:
         error = KcliError(
@@ -156,7 +166,8 @@ def compare_segments(inv: Invocation, paths: tuple[str, ...], other: str, topics
     rows = [_compared(inv, one, another, image) for one, another in pairs]
     print_rows(inv, "SegmentComparisonList", COMPARED, rows, cluster_of(mine), item="SegmentComparison")
     equal = sum(1 for row in rows if row["verdict"] == EQUAL)
-    inv.talk.note(f"{counted(len(rows), 'partition')} compared: {equal} equal")
+    if rows:
+        inv.talk.note(f"{counted(len(rows), 'partition')} compared: {equal} equal")
     return inv.finish(done=any(row["verdict"] != NOT_READ for row in rows))
 
 

@@ -35,7 +35,8 @@ def dumped_files(paths: Sequence[str], *, indexes: bool) -> tuple[list[Dumped], 
         index, snapshot = _INDEX.fullmatch(name), CHECKPOINT.fullmatch(name)
         if os.path.isfile(path) and (index or snapshot):
             suffix = index[2] if index else CHECKPOINTS
-            files.append(Dumped(path, suffix, int(name[:20]), _partition(path)))
+            tp = _partition(path) if index else TopicPartition(TOPIC, 0)
+            files.append(Dumped(path, suffix, int(name[:20]), tp))
             continue
         if name == BOOTSTRAP and os.path.isfile(path):
             files.append(Dumped(path, CHECKPOINTS, 0, TopicPartition(TOPIC, 0)))

@@ -119,7 +119,7 @@ def test_the_empty_path_is_not_the_current_folder(data: Path, monkeypatch: pytes
 SALT, KEY = b"salt of the user", b"a key that nobody may see"
 SCRAM = (
     b"\1\x0b\0"
-    + b"\5alice"
+    + b"\6alice"
     + b"\2"
     + b"".join(bytes([len(part) + 1]) + part for part in (SALT, KEY, KEY))
     + b"\0\0\x10\0\0"

@@ -1,8 +1,8 @@
 """Every line of NDJSON says of what kind it is, and the kinds are those of the documentation."""
 
 import json
-import shutil
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random

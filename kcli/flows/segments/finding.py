@@ -47,7 +47,7 @@ RULES = {
     "producer snapshot": "the checksum of a .snapshot is that of its bytes",
     "snapshot": "a .checkpoint snapshot has a header and a footer, and one reaches the metadata log's beginning",
     "partition.metadata": "partition.metadata can be read, and the topic id is that of the metadata log",
-    "folder": "a partition has one folder",
+    "folder": "a partition has one folder on a broker, and its topic has such a partition",
     "checkpoint": "checkpoints name offsets that the log has",
     "live": "no broker has the folder open",
     "policy": "cleanup.policy is known",

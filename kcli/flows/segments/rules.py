@@ -4,7 +4,7 @@ Each function gets facts (``walk.Facts``) and what a file says, and returns find
 """
 
 from base64 import urlsafe_b64encode
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -189,8 +189,13 @@ def producer_snapshot(path: str, offset: int, end: int, error: DamagedFileError 
     return []
 
 
-def folders(places: Sequence[Place], known: dict[str, bytes]) -> list[Finding]:
-    """Whether each partition has one folder, and the topic id of its name. ``known``: the metadata log's, by topic."""
+def folders(
+    places: Sequence[Place], known: Mapping[str, bytes], numbers: Mapping[str, Collection[int]]
+) -> list[Finding]:
+    """Whether each partition has one folder, and the topic id of its name.
+
+    ``known`` are the topic ids that the metadata log has, ``numbers`` the partitions of topics, as far as it has them.
+    """
     findings = []
     by_owner: dict[tuple[tuple[str, int], TopicPartition], str] = {}
     ids: dict[str, Place] = {}
@@ -202,9 +207,13 @@ def folders(places: Sequence[Place], known: dict[str, bytes]) -> list[Finding]:
                 why = f"{other} is a folder of the same partition, of the same broker"
                 meaning = "the broker does not start with two folders of a partition"
                 findings.append(Finding(DAMAGE, "folder", place.path, None, None, why, meaning))
+        topic = place.tp.topic
+        if numbers.get(topic) and place.tp.partition not in numbers[topic]:
+            why = f"{topic} has {counted(len(numbers[topic]), 'partition')} by the metadata log, and not this one"
+            meaning = "a broker takes the folder for one that was left over, and deletes it after a while"
+            findings.append(Finding(DAMAGE, "folder", place.path, None, None, why, meaning))
         if place.topic_id is None or place.topic_id == _NO_ID:
             continue
-        topic = place.tp.topic
         expected = known.get(topic)
         says = _id_text(place.topic_id)
         meaning = "a broker takes the folder for that of another topic, and moves it aside or refuses it"

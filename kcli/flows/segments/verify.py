@@ -142,14 +142,16 @@ class Verification:
         return verdict
 
     def _of_folders(self) -> list[Finding]:
-        known = {name: topic.topic_id for name, topic in self.image.topics.items()} if self.image else {}
+        topics = self.image.topics if self.image else {}
+        known = {name: topic.topic_id for name, topic in topics.items()}
+        numbers = {name: topic.partitions for name, topic in topics.items()}
         places = []
         for folder in self.found.partitions:
             if folder.state == CURRENT and folder.named:
                 meta = folder.log_dir.meta if folder.log_dir else None
                 owner = (meta.cluster_id, meta.node_id) if meta and meta.node_id >= 0 else None
                 places.append(rules.Place(folder.path, folder.tp, folder.topic_id, owner))
-        findings = rules.folders(places, known)
+        findings = rules.folders(places, known, numbers)
         for log_dir in self.found.log_dirs:
             bootstrap = os.path.join(log_dir.path, BOOTSTRAP)
             try:

@@ -400,6 +400,17 @@ def test_a_partition_in_two_folders_of_a_broker(sound: Path, tmp_path: Path) -> 
     assert findings_of(tmp_path, image_of()) == []
 
 
+def test_a_folder_of_a_partition_that_the_topic_has_not(sound: Path, tmp_path: Path) -> None:
+    root = tmp_path / "data"
+    shutil.copytree(sound, root)
+    shutil.copytree(root / "orders-0", root / "orders-7")
+    image = image_of()
+    image.topics["orders"].partitions.update({0: None, 1: None})  # type: ignore[dict-item]
+    (folder,) = findings_of(root, image)
+    assert (folder.severity, folder.rule, Path(folder.file).name) == (DAMAGE, "folder", "orders-7")
+    assert "orders has 2 partitions" in folder.why
+
+
 def test_topic_ids_are_compared_without_a_metadata_log(sound: Path, tmp_path: Path) -> None:
     root = tmp_path / "data"
     shutil.copytree(sound, root)
@@ -420,7 +431,7 @@ HEADER_BATCH, FOOTER_BATCH = control(0, 3, bytes(10)), control(2, 4, bytes(3))
 MIDDLE = batch(1, [b"a record"])
 PARTS = (HEADER_BATCH, MIDDLE, FOOTER_BATCH)
 FOOTER_AT = len(HEADER_BATCH + MIDDLE)
-SNAPSHOTS = {
+SNAPSHOTS: dict[str, tuple[Callable[[bytes], bytes], tuple[str, int] | None]] = {
     "whole": (lambda data: data, None),
     "a flipped bit in the header": (lambda data: flipped(data, 70), ("checksum", 0)),
     "a flipped bit in a record": (lambda data: flipped(data, len(HEADER_BATCH) + 65), ("checksum", len(HEADER_BATCH))),

@@ -137,7 +137,10 @@ def _summary(inv: Invocation, verdicts: list[Verdict]) -> None:
         counted(batches, "batch", "batches"),
         counted(records, "record"),
     )
-    inv.talk.note(f"{', '.join(what)}: {f'{damaged} damaged' if damaged else 'no damage'}")
+    verdict = f"{damaged} damaged" if damaged else "no damage"
+    if inv.missing:
+        verdict += " in what could be read"
+    inv.talk.note(f"{', '.join(what)}: {verdict}")
 
 
 def compare_segments(inv: Invocation, paths: tuple[str, ...], other: str, topics: tuple[str, ...]) -> int:

@@ -579,19 +579,18 @@ PROOFS: dict[str, Callable[[FakeCluster], None]] = {
     proof.__name__: proof
     for proof in (
         bootstrap_servers, log_dirs, log_dirs_transactions, client_id, security_protocol, ssl_ca_location, ssl_ca_pem,
-        ssl_truststore_type, ssl_truststore_password, ssl_certificate_location, ssl_key_location, ssl_certificate_pem, ssl_key_pem,
-        ssl_key_password, ssl_keystore_location, ssl_keystore_type, ssl_keystore_password,
+        ssl_truststore_type, ssl_truststore_password, ssl_certificate_location, ssl_key_location, ssl_certificate_pem,
+        ssl_key_pem, ssl_key_password, ssl_keystore_location, ssl_keystore_type, ssl_keystore_password,
         ssl_endpoint_identification_algorithm, enable_ssl_certificate_verification, request_timeout_ms,
-        default_api_timeout_ms, socket_connection_setup_timeout_ms, reconnect_backoff_ms,
-        reconnect_backoff_max_ms, retry_backoff_ms, retry_backoff_max_ms, metadata_max_age_ms,
-        connections_max_idle_ms, send_buffer_bytes, receive_buffer_bytes, receive_message_max_bytes, cluster_id,
-        allow_auto_create_topics, metadata_allowed_hosts, sasl_mechanism, sasl_username, sasl_password,
-        sasl_tokenauth,
-        sasl_oauthbearer_token_provider, sasl_oauthbearer_token_file, sasl_oauthbearer_token_command,
-        sasl_oauthbearer_extensions, sasl_oauthbearer_token_endpoint_url, sasl_oauthbearer_client_id,
-        sasl_oauthbearer_client_secret, sasl_oauthbearer_scope, sasl_oauthbearer_header_urlencode,
-        sasl_oauthbearer_ca_location, sasl_aws_region, sasl_aws_profile, sasl_kerberos_service_name,
-        sasl_kerberos_principal, sasl_kerberos_keytab, allow_plaintext_secrets,
+        default_api_timeout_ms, socket_connection_setup_timeout_ms, reconnect_backoff_ms, reconnect_backoff_max_ms,
+        retry_backoff_ms, retry_backoff_max_ms, metadata_max_age_ms, connections_max_idle_ms, send_buffer_bytes,
+        receive_buffer_bytes, receive_message_max_bytes, cluster_id, allow_auto_create_topics, metadata_allowed_hosts,
+        sasl_mechanism, sasl_username, sasl_password, sasl_tokenauth, sasl_oauthbearer_token_provider,
+        sasl_oauthbearer_token_file, sasl_oauthbearer_token_command, sasl_oauthbearer_extensions,
+        sasl_oauthbearer_token_endpoint_url, sasl_oauthbearer_client_id, sasl_oauthbearer_client_secret,
+        sasl_oauthbearer_scope, sasl_oauthbearer_header_urlencode, sasl_oauthbearer_ca_location, sasl_aws_region,
+        sasl_aws_profile, sasl_kerberos_service_name, sasl_kerberos_principal, sasl_kerberos_keytab,
+        allow_plaintext_secrets,
     )
 }  # fmt: skip
 

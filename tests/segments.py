@@ -51,26 +51,19 @@ def batch(
 def marker(offset: int, producer: int, kind: int, *, epoch: int = 0) -> bytes:
     """The end of a transaction."""
     body = record(struct.pack(">hh", 0, kind), struct.pack(">hi", 0, 0), b"\0", 0, 0)
-    flags = _TRANSACTIONAL | _CONTROL
+    return sealed(offset, body, 1, _TRANSACTIONAL | _CONTROL, producer=producer, epoch=epoch)
+
+
+def sealed(offset: int, body: bytes, count: int, flags: int, *, producer: int = -1, epoch: int = 0) -> bytes:
+    """A batch of records as they are stored, with its checksum."""
     time = BASE + offset
     raw = bytearray(
         HEADER.pack(
-            offset,
-            HEADER.size - LENGTH_END + len(body),
-            epoch,
-            2,
-            0,
-            flags,
-            0,
-            time,
-            time,
-            producer,
-            0,
-            -1,
-            1,
+            offset, HEADER.size - LENGTH_END + len(body), epoch, 2, 0, flags, count - 1, time, time, producer, 0, -1,
+            count,
         )
         + body
-    )
+    )  # fmt: skip
     raw[CRC_START - 4 : CRC_START] = crc32c(raw[CRC_START:]).to_bytes(4, "big")
     return bytes(raw)
 

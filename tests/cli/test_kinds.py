@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -145,7 +146,7 @@ LINES = [
     ("segments dump {log} --records", "SegmentRecordList", "SegmentRecord"),
     ("segments dump {log} --indexes", "SegmentEntryList", "SegmentEntry"),
     ("segments verify {log}", "SegmentVerificationList", "SegmentVerification"),
-    ("segments verify {log} --compare {log}", "SegmentComparisonList", "SegmentComparison"),
+    ("segments verify {log} --compare {replica}", "SegmentComparisonList", "SegmentComparison"),
     ("registry list", "SubjectList", "Subject"),
     ("registry describe s --references", "SubjectDescriptionList", "SubjectDescription"),
     ("registry check s {schema}", "SchemaCheckList", "SchemaCheck"),
@@ -222,6 +223,7 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, registry: st
     files["log"] = tmp_path / "log"
     write(files["log"] / "t-0", [batch(2 * number, [b"a", b"b"]) for number in range(3)])
     (files["log"] / "t-0" / "leader-epoch-checkpoint").write_bytes(epochs([(0, 0)]))
+    files["replica"] = shutil.copytree(files["log"], tmp_path / "replica")
     files["schema"], files["exported"] = tmp_path / "s.avsc", tmp_path / "exported.ndjson"
     files["schema"].write_text('"int"')
     files["exported"].write_text(json.dumps(EXPORTED))

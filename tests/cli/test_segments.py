@@ -1,13 +1,15 @@
 """``kcli segments``: what it prints, and its exit codes. What verify finds: tests/unit/flows/segments/test_verify.py."""
 
+import base64
 import json
 import shutil
 from pathlib import Path
 
 import pytest
 
+from tests.parity.plain import record
 from tests.run import kcli
-from tests.segments import batch, epochs, offsets, write
+from tests.segments import batch, epochs, offsets, sealed, write
 
 
 @pytest.fixture
@@ -101,3 +103,54 @@ def test_nothing_to_be_compared(data: Path, tmp_path: Path) -> None:
 def test_options_that_exclude_each_other(data: Path) -> None:
     for line in ("--records --indexes", "--show-secrets"):
         assert kcli("segments", "dump", str(data), *line.split()).code == 2
+
+
+def test_a_log_is_not_compared_with_itself(data: Path) -> None:
+    done = kcli("segments", "verify", str(data / "orders-0"), "--compare", str(data))
+    assert (done.code, "would be compared with itself" in done.err) == (2, True)
+
+
+def test_the_empty_path_is_not_the_current_folder(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(data)
+    done = kcli("segments", "list", "")
+    assert (done.code, "there is no such file or folder" in done.err) == (1, True)
+
+
+SALT, KEY = b"salt of the user", b"a key that nobody may see"
+SCRAM = (
+    b"\1\x0b\0"
+    + b"\6alice"
+    + b"\2"
+    + b"".join(bytes([len(part) + 1]) + part for part in (SALT, KEY, KEY))
+    + b"\0\0\x10\0\0"
+)
+PASSWORD = b"listener.name.a.sasl.jaas.config"
+CONFIG = (
+    b"\1\4\0" + b"\4" + b"\x021" + bytes([len(PASSWORD) + 1]) + PASSWORD + bytes([len(KEY) + 1]) + KEY + b"\0"
+)
+NEWER = b"\1\x0b\x09" + KEY
+"""Records of the metadata log: a user, a configuration, and a user as a newer Kafka may write it."""
+
+
+@pytest.mark.parametrize("folder", ["__cluster_metadata-0", "copied"])
+@pytest.mark.parametrize("kind", ["table", "plain", "wide", "tsv", "csv", "json", "ndjson", "yaml", "kafka"])
+def test_secrets_are_printed_only_with_the_option(tmp_path: Path, folder: str, kind: str) -> None:
+    values = [SCRAM, CONFIG, *([NEWER] if folder.startswith("__") else [])]
+    raw = b"".join(keyless(number, value) for number, value in enumerate(values))
+    folder_of = tmp_path / folder
+    folder_of.mkdir()
+    log, snapshot = folder_of / f"{0:020d}.log", folder_of / f"{0:020d}-{1:010d}.checkpoint"
+    log.write_bytes(raw)
+    snapshot.write_bytes(raw)
+    secrets = [part for text in (SALT, KEY) for part in (text.decode(), base64.b64encode(text).decode())]
+    for file in (log, snapshot):
+        done = kcli("segments", "dump", str(file), "--records", "-o", kind)
+        assert done.code == 0, done.err
+        assert not [one for one in secrets if one in done.out + done.err]
+        shown = kcli("segments", "dump", str(file), "--records", "-o", kind, "--show-secrets")
+        assert [one for one in secrets if one in shown.out]
+
+
+def keyless(offset: int, value: bytes) -> bytes:
+    """A batch with one record that has no key."""
+    return sealed(offset, record(None, value, b"\0", 0, 0), 1, 0)

@@ -20,7 +20,8 @@ SUFFIXES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot", ".checkpoi
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the log directory of a broker that stopped: several segments, all codecs, aborted transactions."""
     kept = tmp_path_factory.mktemp("kept") / "data"
-    with sandboxed(extra=TEST_PROPERTIES, jvm_options=QUICK_JVM) as kafka:
+    extra = {**TEST_PROPERTIES, "metadata.log.max.record.bytes.between.snapshots": "3000"}
+    with sandboxed(extra=extra, jvm_options=QUICK_JVM) as kafka:
         orders = kafka.topic("orders", config={"segment.bytes": str(1 << 20)})
         txn = kafka.topic("txn")
         for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
@@ -81,6 +82,9 @@ def test_what_a_broker_has_written_is_whole(folder: Path) -> None:
     assert done.code == 0, done.err
     items = json.loads(done.out)["items"]
     assert {item["verdict"] for item in items} == {"whole"}
+    assert (
+        len(list(folder.rglob("*.checkpoint"))) > 1
+    )  # a snapshot that the controller has made is among what is whole
     (orders,) = (item for item in items if item["topic"].startswith("orders"))
     assert (orders["records"], orders["segments"] > 1) == (20_000, True)
 
@@ -110,3 +114,19 @@ def test_both_find_a_flipped_bit(folder: Path, tmp_path: Path) -> None:
     done = kcli_process("segments", "verify", str(tmp_path / "data"))
     assert done.code == 5
     assert f"{log} at byte 0 (offset 0)" in done.err
+
+
+@pytest.mark.parametrize(
+    ("topic", "decoder"),
+    [
+        ("__transaction_state", "--transaction-log-decoder"),
+        ("__cluster_metadata", "--cluster-metadata-decoder"),
+    ],
+)
+def test_decoded_records_are_the_lines_of_the_script(folder: Path, topic: str, decoder: str) -> None:
+    files = [file for file in files_of(folder) if topic in file and file.endswith((".log", ".checkpoint"))]
+    theirs = shared().run("kafka-dump-log", "--files", ",".join(files), decoder)
+    ours = kcli_process("segments", "dump", *files, "-o", "kafka", "--records", "--show-secrets")
+    assert ours.code == 0, ours.err
+    assert '"data":{' in ours.out
+    assert ours.out == theirs.out

@@ -105,6 +105,19 @@ at the end, so that a version from the future is read as the newest one known he
 """,
         ("ConsumerProtocolSubscription", "ConsumerProtocolAssignment"),
     ),
+    "control_records": (
+        """Records of control batches in ``__cluster_metadata`` and its snapshots: notes of KRaft (KIP-595, KIP-853).
+
+Each begins with its version, which is its first field. All versions are flexible.
+""",
+        (
+            "LeaderChangeMessage",
+            "SnapshotHeaderRecord",
+            "SnapshotFooterRecord",
+            "KRaftVersionRecord",
+            "VotersRecord",
+        ),
+    ),
 }
 """Modules of tables that travel inside other messages: the docstring, and the definitions by name."""
 

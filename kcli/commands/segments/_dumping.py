@@ -26,7 +26,6 @@ from kcli.flows.segments.dumping import (
     RECORDS,
     Batch,
     Entry,
-    Part,
     RecordText,
     batch_row,
     batches_of,
@@ -34,6 +33,8 @@ from kcli.flows.segments.dumping import (
     entry_row,
     record_row,
 )
+from kcli.flows.segments.kafka_json import Decoded, decoded, has_decoder
+from kcli.flows.segments.secrets import HIDDEN, is_secret
 from kcli.output.envelope import compact
 from kcli.output.listing import list_rows
 from kcli.output.progress import counted
@@ -184,7 +185,6 @@ class _Dump:
             if not found and file.suffix == ".index":
                 put(f"{file.path} is empty.\n")
             return
-        text = RecordText(file.tp.topic, show_secrets=self._options.show_secrets)
         for one in batches_of(file, self._damaged):
             if isinstance(one, int):
                 put(kafka_lines.invalid_bytes_line(one, os.path.basename(file.path)))
@@ -193,11 +193,13 @@ class _Dump:
             self._check(file, one)
             if self._options.records:
                 for record in self._records(file, one):
-                    key, value = (
-                        _lines(record.key, text.key(record)),
-                        _lines(record.value, text.value(record)),
-                    )
-                    put(kafka_lines.record_line(one.batch, record, key, value))
+                    put(kafka_lines.record_line(one.batch, record, self._decoded(file, one, record)))
+
+    def _decoded(self, file: Dumped, one: Batch, record: Record) -> Decoded:
+        if one.batch.is_control or not has_decoder(file.tp.topic):
+            hidden = not self._options.show_secrets and is_secret(record)
+            return Decoded(_text(record.key), HIDDEN if hidden else _text(record.value))
+        return decoded(file.tp.topic, record, show_secrets=self._options.show_secrets)
 
 
 def _entry_line(entry: Entry) -> str:
@@ -208,13 +210,8 @@ def _entry_line(entry: Entry) -> str:
     return kafka_lines.aborted_line(entry) if isinstance(entry, Aborted) else kafka_lines.producer_line(entry)
 
 
-def _lines(data: bytes | None, part: Part) -> str | None:
-    """A key or value in a line of the script: text with replacement characters, or JSON of what was decoded."""
-    if data is None:
-        return None
-    if part.encoding in (None, "base64"):
-        return data.decode("utf-8", "replace")
-    return compact(part.shown)
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode("utf-8", "replace")
 
 
 def _cells(row: dict[str, Any]) -> dict[str, Any]:

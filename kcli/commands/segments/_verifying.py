@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,10 +10,12 @@ from kcli.account.survey import Missing
 from kcli.commands.segments._paths import chosen_partitions, cluster_of, missing_file, read_folders
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
+from kcli.commands.shared.usage import usage
 from kcli.core.errors import CorruptRecordsError, KcliError
 from kcli.core.logdir.folders import CURRENT, Found, PartitionFolder, find
+from kcli.core.offline.metadata_log import NotHereError
 from kcli.flows.segments.compare import Comparison, Place, compare
-from kcli.flows.segments.finding import DAMAGE, NOTE, Finding, merged
+from kcli.flows.segments.finding import DAMAGE, NOTE, Finding, merged, remedy
 from kcli.flows.segments.metadata_log import read_image
 from kcli.flows.segments.policies import policy_of, was_cleaned
 from kcli.flows.segments.verification_rows import (
@@ -42,7 +45,10 @@ def verify_segments(inv: Invocation, paths: tuple[str, ...], topics: tuple[str, 
     found, of_files = _found(inv, paths, topics)
     image, missing = read_image(find(paths).partitions if topics else found.partitions)
     for part in missing:
-        if not isinstance(part.error, CorruptRecordsError):
+        if isinstance(part.error, CorruptRecordsError | NotHereError):
+            why = f"{part.error}: which topics are compacted is not known"
+            inv.talk.note(f"the metadata log in {part.where} was not used: {why}")
+        else:
             inv.lacks(part)
     verification = Verification(found, image)
     general = merged([*of_files, *verification.folder_findings])
@@ -51,9 +57,8 @@ def verify_segments(inv: Invocation, paths: tuple[str, ...], topics: tuple[str, 
         for verdict in _watched(verification, bar):
             verdicts.append(verdict)
     rows = [verdict_row(verdict) for verdict in verdicts]
-    for verdict in verdicts:
-        for part in verdict.missing:
-            inv.lacks(part, later=True)
+    for part in (*verification.missing, *(part for verdict in verdicts for part in verdict.missing)):
+        inv.lacks(part, later=True)
     if not (inv.omits_passed and not any(one.count(DAMAGE) for one in verdicts)):
         head = {"findings": finding_rows(general)}
         print_rows(
@@ -66,7 +71,8 @@ def verify_segments(inv: Invocation, paths: tuple[str, ...], topics: tuple[str, 
             head=head,
         )
     _report(inv, [*general, *(finding for verdict in verdicts for finding in merged(verdict.findings))])
-    _summary(inv, verdicts)
+    if verdicts:
+        _summary(inv, verdicts)
     return inv.finish(done=bool(verdicts))
 
 
@@ -106,7 +112,11 @@ def _report(inv: Invocation, findings: list[Finding]) -> None:
         inv.talk.note(f"{counted(len(notes) - _MOST, 'further note')}: -o json has all")
     for damage in damages[:_MOST]:
         inv.failed(
-            DamageError(damage.where, why=f"{damage.rule}: {damage.why}{_also(damage)}", do=damage.affects)
+            DamageError(
+                damage.where,
+                why=f"{damage.rule}: {damage.why}{_also(damage)}; {damage.affects}",
+                do=remedy(damage.rule),
+            )
         )
     if len(damages) > _MOST:
         inv.talk.note(f"{counted(len(damages) - _MOST, 'further place')} with damage: -o json has all")
@@ -127,7 +137,10 @@ def _summary(inv: Invocation, verdicts: list[Verdict]) -> None:
         counted(batches, "batch", "batches"),
         counted(records, "record"),
     )
-    inv.talk.note(f"{', '.join(what)}: {f'{damaged} damaged' if damaged else 'no damage'}")
+    verdict = f"{damaged} damaged" if damaged else "no damage"
+    if inv.missing:
+        verdict += " in what could be read"
+    inv.talk.note(f"{', '.join(what)}: {verdict}")
 
 
 def compare_segments(inv: Invocation, paths: tuple[str, ...], other: str, topics: tuple[str, ...]) -> int:
@@ -137,8 +150,15 @@ def compare_segments(inv: Invocation, paths: tuple[str, ...], other: str, topics
     image, _ = read_image((*mine.partitions, *theirs.partitions))
     by_name = {folder.tp: folder for folder in theirs.partitions if folder.state == CURRENT}
     pairs = [(one, by_name[one.tp]) for one in mine.partitions if one.state == CURRENT and one.tp in by_name]
+    same = next((one for one, other in pairs if os.path.samefile(one.path, other.path)), None)
+    if same is not None:
+        raise usage(
+            f"segments verify: {same.path} would be compared with itself",
+            why="it is below PATH and below the DIR of --compare",
+            do="give the log directory of another broker to --compare",
+        )
     alone = len(mine.partitions) - len(pairs)
-    if alone:
+    if alone and pairs:
         inv.talk.note(f"{counted(alone, 'partition')} not in {other}: not compared")
     if not pairs:
         error = KcliError(
@@ -149,7 +169,8 @@ def compare_segments(inv: Invocation, paths: tuple[str, ...], other: str, topics
     rows = [_compared(inv, one, another, image) for one, another in pairs]
     print_rows(inv, "SegmentComparisonList", COMPARED, rows, cluster_of(mine), item="SegmentComparison")
     equal = sum(1 for row in rows if row["verdict"] == EQUAL)
-    inv.talk.note(f"{counted(len(rows), 'partition')} compared: {equal} equal")
+    if rows:
+        inv.talk.note(f"{counted(len(rows), 'partition')} compared: {equal} equal")
     return inv.finish(done=any(row["verdict"] != NOT_READ for row in rows))
 
 

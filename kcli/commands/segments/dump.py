@@ -65,8 +65,8 @@ def dump_segments(
     `kcli consume --from-dir` reads what consumers would read.
 
     Records of __consumer_offsets, __transaction_state, __share_group_state and __cluster_metadata are decoded. With
-    -o kafka, batches and entries are printed as kafka-dump-log.sh of Kafka 4.4 prints them; with --records as with its
-    option --print-data-log, but for control records of KRaft and what is decoded.
+    -o kafka, batches, records and entries are printed as kafka-dump-log.sh of Kafka 4.4 prints them with
+    --print-data-log and, for those topics, its decoders.
     """
     from kcli.commands.segments import _dumping as run  # core is loaded when the command runs
 

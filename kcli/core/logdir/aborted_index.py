@@ -41,6 +41,8 @@ def read_aborted_index(data: bytes | memoryview, where: str) -> tuple[list[Abort
             why = f"version {version}, and 0 is known"
         elif entry.producer_id < 0 or not 0 <= entry.first_offset <= entry.last_offset:
             why = f"producer {entry.producer_id} aborted offsets {entry.first_offset} to {entry.last_offset}"
+        elif not 0 <= entry.last_stable_offset <= entry.last_offset + 1:
+            why = f"the last stable offset is {entry.last_stable_offset} at the marker at {entry.last_offset}"
         elif found and entry.last_offset <= found[-1].last_offset:
             why = f"the marker at offset {entry.last_offset} after the one at {found[-1].last_offset}"
         if why:

@@ -35,6 +35,8 @@ def parse_meta_properties(data: bytes, where: str) -> MetaProperties:
     version = _number(found.get("version", "0"), where)
     if version not in (0, 1):
         _refuse(where, f"version {version}, and 0 and 1 are known")
+    if version and "node.id" not in found:
+        _refuse(where, "it has no node.id")
     node = found.get("node.id", found.get("broker.id", "-1"))
     return MetaProperties(
         version, _number(node, where), found.get("cluster.id", ""), found.get("directory.id", "")

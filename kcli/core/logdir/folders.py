@@ -3,6 +3,7 @@
 Nothing is opened but the small files that say whose it is. What belongs to none of them is named as missing, and why.
 """
 
+import errno
 import os
 import re
 import struct
@@ -150,7 +151,8 @@ def find(paths: Sequence[str | os.PathLike[str]]) -> Found:
     """What is in these paths: each a log directory, a folder of several, a partition's folder, or a ``.log`` file."""
     search = _Search()
     for path in paths:
-        search.add(os.path.normpath(os.fspath(path)))
+        given = os.fspath(path)
+        search.add(os.path.normpath(given) if given else given)  # the empty one is not the current folder
     return search.found()
 
 
@@ -323,6 +325,61 @@ def read_file(path: str, most: int = 128 << 20) -> bytes | None:
 
 
 _PIECE = 1 << 16
+_WHOLE_ENTRIES = 24  # of 8 bytes, or of 12
+
+
+class Used(NamedTuple):
+    """The content of an index without the zeros behind its last entry, and the size of the file."""
+
+    data: bytes
+    size: int
+
+
+def read_used(path: str, most: int = 128 << 20) -> Used | None:
+    """All that an index has in front of the zeros at its end, of which holes are not read; None if there is no file.
+
+    UnreadableFileError where it cannot be read, or has more than ``most`` bytes.
+    """
+    try:
+        descriptor = open_file(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise unreadable(path, error) from error
+    try:
+        size = os.fstat(descriptor).st_size
+        end = min(size, -(-_end_of_data(descriptor, size) // _WHOLE_ENTRIES) * _WHOLE_ENTRIES)
+        if end > most:
+            raise UnreadableFileError(printable(path), why=f"it is larger than {most >> 20} MB")
+        return Used(os.pread(descriptor, end, 0), size)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    finally:
+        os.close(descriptor)
+
+
+def _end_of_data(descriptor: int, size: int) -> int:
+    """Behind the last byte that is not zero."""
+    end = size
+    while end:
+        start = (end - 1) // _PIECE * _PIECE
+        if _is_hole(descriptor, start, end):
+            end = start
+            continue
+        piece = os.pread(descriptor, end - start, start).rstrip(b"\0")
+        if piece:
+            return start + len(piece)
+        end = start
+    return 0
+
+
+def _is_hole(descriptor: int, start: int, end: int) -> bool:
+    try:
+        return os.lseek(descriptor, start, os.SEEK_DATA) >= end
+    except OSError as error:
+        return error.errno == errno.ENXIO  # no data from there on; anything else: the file system cannot tell
+    except AttributeError:
+        return False  # not on Windows
 
 
 def read_entries(path: str) -> bytes:

@@ -550,8 +550,16 @@ class PartitionLog:
             marker = self._batch_with(segment, number, entry.last_offset)
             if marker is None or marker.producer_id != entry.producer_id or not is_abort_marker(marker):
                 return False
-            if entry.first_offset < max(segment.base_offset, self.start_offset):
-                return True
+        except CorruptRecordsError:
+            return False
+        return self.begins(number, entry)
+
+    def begins(self, number: int, entry: Aborted) -> bool:
+        """Does a transaction of that producer begin at its first offset? Not judged if that is not in this segment."""
+        segment = self.segment(number)
+        if entry.first_offset < max(segment.base_offset, self.start_offset):
+            return True
+        try:
             first = self._batch_with(segment, number, entry.first_offset)
         except CorruptRecordsError:
             return False

@@ -31,10 +31,12 @@ _TOPIC, _BROKER, _CLIENT_METRICS, _GROUP = 2, 4, 16, 32
 _OWN_SOURCE = {_TOPIC: 1, _BROKER: 2, _CLIENT_METRICS: 7, _GROUP: 8}
 _DEFAULT_SOURCE = 3
 """Set for all brokers."""
-_SECRET = re.compile(
-    r"password|passphrase|secret|jaas|credential|token|private\.key|keystore\.(key|certificate)|truststore\.cert"
+SECRET_NAMES = re.compile(
+    r"password|passphrase|secret|jaas|credential|(?<!delegation\.)token|private|(?:api|access|account)[._-]?key"
+    r"|keystore\.(?:key|certificate)|truststore\.cert",
+    re.IGNORECASE,
 )
-"""In names of configurations of brokers: their values are passwords to Kafka, or may be."""
+"""In names of configurations: their values are passwords to Kafka, or may be. Those of plugins are not known to it."""
 
 _MINUTE, _HOUR = 60_000, 3_600_000
 _SAME = ("compression.gzip.level", "compression.lz4.level", "compression.type", "compression.zstd.level",
@@ -174,7 +176,7 @@ def _of_topics(values: dict[str, str]) -> dict[str, str]:
 
 
 def _row(kind: int, key: str, layers: list[_Layer], synonyms: bool) -> DescribeConfigsResourceResult:
-    secret = kind == _BROKER and _SECRET.search(key) is not None
+    secret = kind == _BROKER and SECRET_NAMES.search(key) is not None
     found = [(one.source, None if secret else one.values[key]) for one in layers if key in one.values]
     source, value = found[0]
     return DescribeConfigsResourceResult(

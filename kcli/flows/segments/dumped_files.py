@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from kcli.core.logdir.folders import Found, Missing, find
 from kcli.core.logdir.segment_files import choose_files
+from kcli.core.offline.image import TOPIC
 from kcli.core.records.segment import base_offset_of
 from kcli.core.types import TopicPartition
-from kcli.flows.segments.metadata_log import CHECKPOINT
+from kcli.flows.segments.snapshots import BOOTSTRAP, CHECKPOINT
 
 LOG, CHECKPOINTS = ".log", ".checkpoint"
 INDEXES = (".index", ".timeindex", ".txnindex", ".snapshot")
@@ -34,7 +35,11 @@ def dumped_files(paths: Sequence[str], *, indexes: bool) -> tuple[list[Dumped], 
         index, snapshot = _INDEX.fullmatch(name), CHECKPOINT.fullmatch(name)
         if os.path.isfile(path) and (index or snapshot):
             suffix = index[2] if index else CHECKPOINTS
-            files.append(Dumped(path, suffix, int(name[:20]), _partition(path)))
+            tp = _partition(path) if index else TopicPartition(TOPIC, 0)
+            files.append(Dumped(path, suffix, int(name[:20]), tp))
+            continue
+        if name == BOOTSTRAP and os.path.isfile(path):
+            files.append(Dumped(path, CHECKPOINTS, 0, TopicPartition(TOPIC, 0)))
             continue
         found = find([path])
         missing += found.missing

@@ -16,7 +16,7 @@ from kcli.core.records.segment import Segment
 from kcli.core.records.view import BatchView
 from kcli.core.types import Record
 from kcli.flows.segments.dumped_files import Dumped
-from kcli.flows.segments.secrets import without_secrets
+from kcli.flows.segments.secrets import is_secret, without_secrets
 from kcli.output.tables import Column
 from kcli.serde.errors import DecodeError
 from kcli.serde.internal.metadata_serde import MetadataSerde
@@ -175,6 +175,7 @@ class RecordText:
         make = _SERDES.get(topic)
         self._topic = topic
         self._serde = make() if make else None
+        self._show_secrets = show_secrets
         self._hide = topic == "__cluster_metadata" and not show_secrets
 
     def key(self, record: Record) -> Part:
@@ -186,7 +187,8 @@ class RecordText:
     def value(self, record: Record) -> Part:
         """The value."""
         if self._serde is None or record.value is None:
-            return _plain(record.value)
+            secret = not self._show_secrets and is_secret(record)
+            return Part(None, "hidden") if secret else _plain(record.value)
         return self._decoded(record.value, SerdeContext(self._topic, "value", key=record.key))
 
     def _decoded(self, data: bytes, context: SerdeContext) -> Part:

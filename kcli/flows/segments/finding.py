@@ -45,13 +45,37 @@ RULES = {
     "transaction index": "entries of .txnindex are the abort markers of the log",
     "leader epochs": "leader-epoch-checkpoint has the epochs of the batches, and where they begin",
     "producer snapshot": "the checksum of a .snapshot is that of its bytes",
+    "snapshot": "a .checkpoint snapshot has a header and a footer, and one reaches the metadata log's beginning",
     "partition.metadata": "partition.metadata can be read, and the topic id is that of the metadata log",
-    "folder": "a partition has one folder",
+    "folder": "a partition has one folder on a broker, and its topic has such a partition",
     "checkpoint": "checkpoints name offsets that the log has",
     "live": "no broker has the folder open",
     "policy": "cleanup.policy is known",
 }
 """Every rule of verify, with what holds where it is not broken."""
+
+
+_REFETCH = (
+    "if another replica is whole, stop this broker and move the folder away: "
+    "it fetches the partition when it starts"
+)
+_REINDEX = (
+    "stop the broker and delete the .index of the segment: when it starts, it builds all its indexes anew"
+)
+_REMEDIES = {
+    **dict.fromkeys(("size", "offset index", "time index", "transaction index"), _REINDEX),
+    "index entries": "nothing needs to be done; " + _REINDEX,
+    "producer snapshot": "stop the broker and delete it: when it starts, it reads the log in its place",
+    "snapshot": "if another controller has it whole, stop this one and move the folder away: it fetches the log anew",
+    "checkpoint": "take it from another copy of the disk, or see what Kafka's manual says of a broker without it",
+    "folder": "find out which of them has what is needed, and move the other one away while the broker is stopped",
+    "partition.metadata": "find out whether the folder was renamed or restored to the wrong place",
+}
+
+
+def remedy(rule: str) -> str:
+    """What to do where a rule is broken."""
+    return _REMEDIES.get(rule, _REFETCH)
 
 
 def merged(findings: Iterable[Finding]) -> list[Finding]:

@@ -1,5 +1,7 @@
 """The lines of ``kafka-dump-log.sh`` of Kafka 4.4.0, for ``segments dump -o kafka``. Pure."""
 
+import os
+
 from kcli.core.codecs.codec import codec_name
 from kcli.core.logdir.aborted_index import Aborted
 from kcli.core.logdir.offset_index import IndexEntry
@@ -7,6 +9,8 @@ from kcli.core.logdir.producer_snapshot import ProducerState
 from kcli.core.logdir.time_index import TimeEntry
 from kcli.core.records.view import BatchView
 from kcli.core.types import Record
+from kcli.flows.segments.kafka_json import Decoded, control_text
+from kcli.flows.segments.snapshots import BOOTSTRAP
 
 _DELETE_HORIZON = 0x40
 _MARKERS = {0: "ABORT", 1: "COMMIT"}
@@ -20,6 +24,8 @@ def file_lines(path: str, suffix: str, base_offset: int) -> str:
     if suffix == ".log":
         return f"{head}Log starting offset: {base_offset}\n"
     if suffix == ".checkpoint":
+        if os.path.basename(path) == BOOTSTRAP:
+            return f"{head}KRaft bootstrap snapshot\n"
         epoch = int(path.rpartition("-")[2].removesuffix(suffix))
         return f"{head}Snapshot end offset: {base_offset}, epoch: {epoch}\n"
     return head
@@ -45,8 +51,8 @@ def batch_line(batch: BatchView, position: int, *, valid: bool) -> str:
     )
 
 
-def record_line(batch: BatchView, record: Record, key: str | None, value: str | None) -> str:
-    """A record, with its key and payload as text; None for nulls."""
+def record_line(batch: BatchView, record: Record, shown: Decoded) -> str:
+    """A record, with its key and payload as text."""
     line = (
         f"| offset: {record.offset} {_TIMES[record.timestamp_type]}: {record.timestamp}"
         f" keySize: {_size(record.key)} valueSize: {_size(record.value)}"
@@ -56,10 +62,10 @@ def record_line(batch: BatchView, record: Record, key: str | None, value: str | 
         line += f" sequence: {_sequence(batch, record.offset - batch.base_offset)} headerKeys: [{names}]"
     if batch.is_control:
         return line + _control(record) + "\n"
-    if key is not None:
-        line += f" key: {key}"
-    if value is not None:
-        line += f" payload: {value}"
+    if shown.key is not None:
+        line += f" key: {shown.key}"
+    if shown.payload is not None:
+        line += f" payload: {shown.payload}"
     return line + "\n"
 
 
@@ -113,7 +119,7 @@ def _control(record: Record) -> str:
     if kind in _MARKERS and len(value) >= 6:
         epoch = int.from_bytes(value[2:6], "big", signed=True)
         return f" endTxnMarker: {_MARKERS[kind]} coordinatorEpoch: {epoch}"
-    return f" controlType: {kind}"
+    return f" {control_text(kind, value)}"
 
 
 def _name(name: str | bytes) -> str:

@@ -1,19 +1,14 @@
 """The metadata image from the folders of ``__cluster_metadata`` among those that were found."""
 
 import os
-import re
 from collections.abc import Sequence
 
 from kcli.account.survey import Missing
 from kcli.core.errors import KcliError
-from kcli.core.kernels.varint import INT64_MAX
 from kcli.core.logdir.folders import PartitionFolder, find
 from kcli.core.logdir.partition_log import PartitionLog
-from kcli.core.logdir.segment_files import choose_files
 from kcli.core.offline.image import TOPIC, MetadataImage
-from kcli.core.records.segment import Segment
-
-CHECKPOINT = re.compile(r"(\d{20})-(\d{10})\.checkpoint", re.ASCII)
+from kcli.core.offline.metadata_log import read_image as replay
 
 
 def read_image(partitions: Sequence[PartitionFolder]) -> tuple[MetadataImage | None, list[Missing]]:
@@ -46,14 +41,5 @@ def _beside(partitions: Sequence[PartitionFolder]) -> list[PartitionFolder]:
 
 
 def _replayed(folder: PartitionFolder) -> MetadataImage:
-    image = MetadataImage()
-    snapshots = sorted(filter(CHECKPOINT.fullmatch, os.listdir(folder.path)))
-    start = 0
-    if snapshots:
-        with Segment.open(os.path.join(folder.path, snapshots[-1]), base_offset=0) as snapshot:
-            image.replay(placed.batch for placed in snapshot.batches(verify=True))
-        start = int(snapshots[-1][:20])
-    if choose_files(folder.path).files:
-        with PartitionLog(folder) as log:
-            image.replay(placed.batch for _, placed in log.batches(start, INT64_MAX, verify=True))
-    return image
+    with PartitionLog(folder) as log:
+        return replay(log, lambda _what, _level: None)

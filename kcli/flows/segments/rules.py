@@ -4,7 +4,7 @@ Each function gets facts (``walk.Facts``) and what a file says, and returns find
 """
 
 from base64 import urlsafe_b64encode
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -143,10 +143,12 @@ def transaction_index(
     had_records: Collection[Marker],
     *,
     contiguous: bool,
+    elsewhere: Collection[Aborted] = (),
 ) -> list[Finding]:
     """Whether a .txnindex has the abort markers of its segment.
 
-    ``had_records`` are those whose transaction has records: a broker writes no entry for others.
+    ``had_records`` are those whose transaction has records: a broker writes no entry for others. ``elsewhere``: entries
+    whose first offset is not where a transaction begins.
     """
     known = {Marker(one.last_offset, one.producer_id) for one in entries}
     findings = []
@@ -157,6 +159,15 @@ def transaction_index(
             meaning = "consumers with read_committed do not see records that are committed"
             findings.append(
                 Finding(DAMAGE, "transaction index", path, number * ENTRY.size, one.last_offset, why, meaning)
+            )
+        elif one in elsewhere:
+            begun = f"producer {one.producer_id} began a transaction at offset {one.first_offset}"
+            why = f"by it, {begun}; the log has none there"
+            meaning = "consumers with read_committed see aborted records, or do not see committed ones"
+            findings.append(
+                Finding(
+                    DAMAGE, "transaction index", path, number * ENTRY.size, one.first_offset, why, meaning
+                )
             )
     for marker in had_records:
         if marker not in known:
@@ -178,8 +189,13 @@ def producer_snapshot(path: str, offset: int, end: int, error: DamagedFileError 
     return []
 
 
-def folders(places: Sequence[Place], known: dict[str, bytes]) -> list[Finding]:
-    """Whether each partition has one folder, and the topic id of its name. ``known``: the metadata log's, by topic."""
+def folders(
+    places: Sequence[Place], known: Mapping[str, bytes], numbers: Mapping[str, Collection[int]]
+) -> list[Finding]:
+    """Whether each partition has one folder, and the topic id of its name.
+
+    ``known`` are the topic ids that the metadata log has, ``numbers`` the partitions of topics, as far as it has them.
+    """
     findings = []
     by_owner: dict[tuple[tuple[str, int], TopicPartition], str] = {}
     ids: dict[str, Place] = {}
@@ -191,9 +207,13 @@ def folders(places: Sequence[Place], known: dict[str, bytes]) -> list[Finding]:
                 why = f"{other} is a folder of the same partition, of the same broker"
                 meaning = "the broker does not start with two folders of a partition"
                 findings.append(Finding(DAMAGE, "folder", place.path, None, None, why, meaning))
+        topic = place.tp.topic
+        if numbers.get(topic) and place.tp.partition not in numbers[topic]:
+            why = f"{topic} has {counted(len(numbers[topic]), 'partition')} by the metadata log, and not this one"
+            meaning = "a broker takes the folder for one that was left over, and deletes it after a while"
+            findings.append(Finding(DAMAGE, "folder", place.path, None, None, why, meaning))
         if place.topic_id is None or place.topic_id == _NO_ID:
             continue
-        topic = place.tp.topic
         expected = known.get(topic)
         says = _id_text(place.topic_id)
         meaning = "a broker takes the folder for that of another topic, and moves it aside or refuses it"

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from kcli.account.survey import Missing
-from kcli.core.errors import DamagedFileError, KcliError, UnreadableFileError
+from kcli.core.errors import DamagedFileError, FileGoneError, KcliError, UnreadableFileError
 from kcli.core.logdir import checkpoints
 from kcli.core.logdir.aborted_index import SUFFIX as TRANSACTION_SUFFIX
-from kcli.core.logdir.aborted_index import read_aborted_index
-from kcli.core.logdir.folders import CURRENT, Found, PartitionFolder, read_file
+from kcli.core.logdir.aborted_index import Aborted, read_aborted_index
+from kcli.core.logdir.folders import CURRENT, Found, PartitionFolder, Used, read_file, read_used
 from kcli.core.logdir.leader_epochs import NAME as EPOCHS
 from kcli.core.logdir.leader_epochs import EpochStart, parse_leader_epochs
 from kcli.core.logdir.offset_index import SUFFIX as INDEX_SUFFIX
@@ -27,11 +27,14 @@ from kcli.core.logdir.producer_snapshot import parse_producer_snapshot
 from kcli.core.logdir.segment_files import SegmentFile, choose_files
 from kcli.core.logdir.time_index import SUFFIX as TIME_SUFFIX
 from kcli.core.logdir.time_index import TimeIndex
+from kcli.core.offline.image import TOPIC as METADATA_LOG
 from kcli.core.offline.image import MetadataImage
 from kcli.core.records.segment import unreadable
 from kcli.flows.segments import rules
+from kcli.flows.segments.dumped_files import LOG
 from kcli.flows.segments.finding import DAMAGE, NOTE, Finding
 from kcli.flows.segments.policies import Policy, policy_of, was_cleaned
+from kcli.flows.segments.snapshots import BOOTSTRAP, CHECKPOINT, before_the_log, snapshot_findings
 from kcli.flows.segments.walk import Facts, Marker, Segment, Walk
 from kcli.output.progress import counted
 
@@ -41,7 +44,7 @@ _SMALL = (
 )  # fmt: skip
 AHEAD = 64
 """Segments that may wait for a thread."""
-_REBUILT = "a broker builds it anew when it starts; without it, it reads the log from its beginning"
+_REBUILT = "without it, a broker looks for offsets and times from the beginning of the segment"
 
 
 @dataclass(slots=True)
@@ -70,13 +73,17 @@ class Read:
 
 
 class Verification:
-    """Verifies what was found: ``verdicts`` of partitions; ``folder_findings`` is about folders and log directories."""
+    """Verifies what was found: ``verdicts`` of partitions; ``folder_findings`` is about folders and log directories.
+
+    ``missing`` are files of log directories that cannot be read.
+    """
 
     def __init__(self, found: Found, image: MetadataImage | None, *, threads: int = 0) -> None:
         self.found = found
         self.image = image
         self._threads = threads or min(8, os.cpu_count() or 1)
         self._stop = threading.Event()
+        self.missing: list[Missing] = []
         self.folder_findings = self._of_folders()
 
     def stop(self) -> None:
@@ -85,12 +92,12 @@ class Verification:
 
     def verdicts(self, on_bytes: Callable[[int], object] = lambda _size: None) -> Iterator[Verdict]:
         """The partitions in order; their segments are read ahead."""
-        waiting: deque[tuple[Verdict, list[Future[Read]]]] = deque()
+        waiting: deque[tuple[Verdict, list[Future[Read]], dict[str, Future[list[Finding]]]]] = deque()
         with ThreadPoolExecutor(self._threads, thread_name_prefix="kcli-segments") as pool:
             try:
                 for folder in self.found.partitions:
                     waiting.append(self._begun(folder, pool))
-                    while waiting and sum(len(jobs) for _, jobs in waiting) >= AHEAD:
+                    while waiting and sum(len(jobs) for _, jobs, _ in waiting) >= AHEAD:
                         yield self._judged(*waiting.popleft(), on_bytes)
                 while waiting:
                     yield self._judged(*waiting.popleft(), on_bytes)
@@ -98,22 +105,32 @@ class Verification:
                 self.stop()
                 pool.shutdown(cancel_futures=True)
 
-    def _begun(self, folder: PartitionFolder, pool: ThreadPoolExecutor) -> tuple[Verdict, list[Future[Read]]]:
+    def _begun(
+        self, folder: PartitionFolder, pool: ThreadPoolExecutor
+    ) -> tuple[Verdict, list[Future[Read]], dict[str, Future[list[Finding]]]]:
         policy = policy_of(folder.tp.topic, self.image, cleaned=was_cleaned(folder))
         verdict = Verdict(folder, policy)
         try:
             files = choose_files(folder.path, folder.files).files
         except UnreadableFileError as error:
             verdict.missing.append(Missing(str(folder.tp), folder.path, error))
-            return verdict, []
+            return verdict, [], {}
         jobs = [
             pool.submit(partial(read_segment, folder, file, policy, file is files[-1], self._stop.is_set))
             for file in files
         ]
-        return verdict, jobs
+        snapshots = {
+            name: pool.submit(snapshot_findings, os.path.join(folder.path, name), self._stop.is_set)
+            for name in snapshots_of(folder)
+        }
+        return verdict, jobs, snapshots
 
     def _judged(
-        self, verdict: Verdict, jobs: list[Future[Read]], on_bytes: Callable[[int], object]
+        self,
+        verdict: Verdict,
+        jobs: list[Future[Read]],
+        snapshots: dict[str, Future[list[Finding]]],
+        on_bytes: Callable[[int], object],
     ) -> Verdict:
         reads = []
         for job in jobs:
@@ -121,23 +138,62 @@ class Verification:
             reads.append(read)
             on_bytes(read.file.size)
         judge(verdict, reads)
+        _judge_snapshots(verdict, snapshots)
         return verdict
 
     def _of_folders(self) -> list[Finding]:
-        known = {name: topic.topic_id for name, topic in self.image.topics.items()} if self.image else {}
+        topics = self.image.topics if self.image else {}
+        known = {name: topic.topic_id for name, topic in topics.items()}
+        numbers = {name: topic.partitions for name, topic in topics.items()}
         places = []
         for folder in self.found.partitions:
             if folder.state == CURRENT and folder.named:
                 meta = folder.log_dir.meta if folder.log_dir else None
                 owner = (meta.cluster_id, meta.node_id) if meta and meta.node_id >= 0 else None
                 places.append(rules.Place(folder.path, folder.tp, folder.topic_id, owner))
-        findings = rules.folders(places, known)
+        findings = rules.folders(places, known, numbers)
         for log_dir in self.found.log_dirs:
+            bootstrap = os.path.join(log_dir.path, BOOTSTRAP)
+            try:
+                findings += snapshot_findings(bootstrap, self._stop.is_set)
+            except FileNotFoundError:
+                pass  # those of Kafka 4 have none
+            except OSError as error:
+                self.missing.append(Missing(bootstrap, "", unreadable(bootstrap, error)))
             if log_dir.live:
                 why = "a broker has this log directory open"
                 meaning = "what it writes or deletes meanwhile is not judged"
                 findings.append(Finding(NOTE, "live", log_dir.path, None, None, why, meaning))
         return findings
+
+
+def snapshots_of(folder: PartitionFolder) -> list[str]:
+    """The names of the snapshots of a folder of the metadata log."""
+    if folder.files or folder.tp.topic != METADATA_LOG:
+        return []
+    return sorted(filter(CHECKPOINT.fullmatch, os.listdir(folder.path)))
+
+
+def _judge_snapshots(verdict: Verdict, snapshots: dict[str, Future[list[Finding]]]) -> None:
+    whole, path = [], verdict.folder.path
+    for name, job in snapshots.items():
+        where = os.path.join(path, name)
+        try:
+            findings = job.result()
+        except (FileNotFoundError, FileGoneError):
+            continue  # a broker that runs has deleted it meanwhile
+        except KcliError as error:
+            verdict.missing.append(Missing(str(verdict.folder.tp), where, error))
+            continue
+        except OSError as error:
+            verdict.missing.append(Missing(str(verdict.folder.tp), where, unreadable(where, error)))
+            continue
+        verdict.findings += findings
+        if not findings:
+            whole.append(name)
+    unread = any(part.where.startswith(path) for part in verdict.missing)
+    if verdict.facts and verdict.folder.tp.topic == METADATA_LOG and not verdict.folder.files and not unread:
+        verdict.findings += before_the_log(path, verdict.facts[0].base_offset, whole)
 
 
 def read_segment(
@@ -158,18 +214,15 @@ def read_segment(
         time_path=time_path,
     )
     whole_folder = not folder.files
-    data = _content(read, folder, index_path)
-    if data is not None:
-        index = OffsetIndex(data, file.base_offset, index_path)
-        segment.entries = data[: 8 * len(index)]
-        read.findings += _whole(index_path, len(data), index.extra, 8)
-    data_of_times = _content(read, folder, time_path)
-    if data_of_times is not None:
-        times = TimeIndex(data_of_times, file.base_offset, time_path)
-        segment.times = data_of_times[: 12 * len(times)]
-        read.findings += _whole(time_path, len(data_of_times), times.extra, 12)
+    index, times = _content(read, folder, index_path), _content(read, folder, time_path)
+    if index is not None:
+        segment.entries = index.data[: 8 * len(OffsetIndex(index.data, file.base_offset, index_path))]
+        read.findings += _whole(index_path, index.size, 8)
+    if times is not None:
+        segment.times = times.data[: 12 * len(TimeIndex(times.data, file.base_offset, time_path))]
+        read.findings += _whole(time_path, times.size, 12)
     if whole_folder and file.size:
-        for name, content in ((index_path, data), (time_path, data_of_times)):
+        for name, content in ((index_path, index), (time_path, times)):
             if content is None and not any(one.where == name for one in read.missing):
                 rule = "offset index" if name == index_path else "time index"
                 read.findings.append(
@@ -189,15 +242,16 @@ def read_segment(
     return read
 
 
-def _content(read: Read, folder: PartitionFolder, path: str) -> bytes | None:
+def _content(read: Read, folder: PartitionFolder, path: str) -> Used | None:
     try:
-        return read_file(path)
+        return read_used(path)
     except UnreadableFileError as error:
         read.missing.append(Missing(str(folder.tp), path, error))
         return None
 
 
-def _whole(path: str, size: int, extra: int, entry: int) -> list[Finding]:
+def _whole(path: str, size: int, entry: int) -> list[Finding]:
+    extra = size % entry
     if not extra:
         return []
     why = f"{size} bytes are no whole entries of {entry} bytes each"
@@ -331,8 +385,19 @@ def _of_transactions(verdict: Verdict, files: Sequence[SegmentFile], *, contiguo
         had_records: list[Marker] = []
         if markers - named and problem is None:
             had_records = _with_records(verdict, number, markers)
-        findings += rules.transaction_index(path, entries, markers, had_records, contiguous=contiguous)
+        elsewhere = _begun_elsewhere(verdict, number, entries) if contiguous and problem is None else []
+        findings += rules.transaction_index(
+            path, entries, markers, had_records, contiguous=contiguous, elsewhere=elsewhere
+        )
     return findings
+
+
+def _begun_elsewhere(verdict: Verdict, number: int, entries: Sequence[Aborted]) -> list[Aborted]:
+    """The entries at whose first offset no transaction of the producer begins."""
+    if not entries or any(one.severity == DAMAGE and one.file.endswith(LOG) for one in verdict.findings):
+        return []  # what damages the log has a finding of its own
+    with PartitionLog(verdict.folder) as log:
+        return [one for one in entries if not log.begins(number, one)]
 
 
 def _with_records(verdict: Verdict, number: int, markers: set[Marker]) -> list[Marker]:

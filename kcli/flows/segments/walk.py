@@ -14,6 +14,7 @@ from typing import NamedTuple
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.kernels.active import check_log, crc32c
 from kcli.core.kernels.shapes import LogState
+from kcli.core.kernels.varint import INT64_MAX
 from kcli.core.records.batch import CRC_START, HEADER_SIZE, LENGTH_END, MAGIC, RecordBatch
 from kcli.core.records.isolation import is_abort_marker
 from kcli.core.records.legacy import LegacyBatch
@@ -37,7 +38,8 @@ _TIME_ENTRY = Struct(">qi")
 _LARGE = 64 << 20
 _NO_EPOCH = -2  # no batch has it: the first one is looked at
 _MOST_GAPS = 1000
-_REBUILT = "a broker with this file reads wrong places; one that starts without it builds it anew"
+_FARTHEST = 1 << 40  # offsets by which a batch may be behind the one before
+_REBUILT = "a broker with this file begins to read at a wrong place"
 
 
 class Marker(NamedTuple):
@@ -200,7 +202,7 @@ class Walk:
         self._follow(batch)
         base, last = batch.base_offset, batch.last_offset
         if self._misplaced:
-            base, last = self._state.then, self._state.then + batch.last_offset_delta
+            base, last = self._start(), self._start() + batch.last_offset_delta
         state = self._state
         self._judge_entries(at, base)
         state = self._state
@@ -213,18 +215,16 @@ class Walk:
         missing = last - base + 1 - batch.count + (max(0, base - state.then) if state.then >= 0 else 0)
         self._state = self._state._replace(
             at=at + len(raw),
-            then=max(state.then, last + 1),
+            then=min(INT64_MAX, max(state.then, last + 1)),
             batches=state.batches + 1,
             records=state.records + (0 if batch.is_control else batch.count),
-            missing=state.missing + max(0, missing),
+            missing=min(INT64_MAX, state.missing + max(0, missing)),
             max_timestamp=highest,
         )
 
     def _follow(self, batch: BatchView) -> None:
         """Does the batch follow the one before?"""
         state, base = self._state, batch.base_offset
-        if self.facts.first_offset < 0:
-            self.facts.first_offset = base
         if base < self.segment.base_offset:
             self._damage(
                 "order", base, f"a batch begins at offset {base}, the segment at {self.segment.base_offset}",
@@ -240,15 +240,14 @@ class Walk:
                 why = f"a batch begins at offset {base}, the one before it ends at {state.then - 1}"
                 meaning = f"{counted(batch.count, 'record')} with offsets that others have too"
             self._damage("order", base, why, meaning)
+        elif base > self._start() and self._is_misplaced(batch):
+            why = f"its base offset is {base}, the batches around it say {self._start()}"
+            self._damage("header", self._start(), why, f"{counted(batch.count, 'record')} with wrong offsets")
+            self._misplaced = True
         elif self.segment.contiguous and state.then >= 0 and base > state.then:
-            if self._next(batch)[0] == state.then + batch.last_offset_delta + 1:
-                why = f"its base offset is {base}, the batches around it say {state.then}"
-                self._damage(
-                    "header", state.then, why, f"{counted(batch.count, 'record')} with wrong offsets"
-                )
-                self._misplaced = True
-            else:
-                self._gap(Gap(state.then, base, state.at))
+            self._gap(Gap(state.then, base, state.at))
+        if self.facts.first_offset < 0:
+            self.facts.first_offset = self._start() if self._misplaced else base
         epoch = batch.leader_epoch
         if epoch != state.epoch:
             if state.epoch == self._next(batch)[1]:
@@ -265,6 +264,13 @@ class Walk:
             else:
                 self.facts.epochs.append((epoch, base))
             self._state = state._replace(epoch=epoch)
+
+    def _is_misplaced(self, batch: BatchView) -> bool:
+        """Whether the next batch says that the base offset of this one, which is too high, is wrong."""
+        then, following = self._start(), self._next(batch)[0]
+        if self.segment.contiguous:
+            return following == then + batch.last_offset_delta + 1
+        return then < following <= batch.base_offset
 
     def _next(self, batch: BatchView) -> tuple[int, int]:
         """Base offset and leader epoch of the batch behind this one; −1 and −3 if there is none."""
@@ -356,7 +362,9 @@ class Walk:
     def _damaged(self, raw: memoryview, error: CorruptRecordsError) -> None:
         """A batch that has its bytes, but whose checksum or header is wrong: is there one behind it?"""
         at, size = self._state.at, len(raw)
-        base = int(_FRAME.unpack_from(raw)[0])
+        base, start = int(_FRAME.unpack_from(raw)[0]), self._start()
+        if not start <= base < start + _FARTHEST:
+            base = start
         behind = os.pread(self._descriptor, LENGTH_END + 5, at + size)
         if at + size == self._size and self.segment.active and raw[size - 8 :] == bytes(8):
             self._tail(at, f"the last batch ends in zeros: {error.why or error}")
@@ -369,7 +377,6 @@ class Walk:
         if raw[_MAGIC_AT] == MAGIC and len(raw) >= HEADER_SIZE:
             last = base + max(0, RecordBatch(raw).last_offset_delta)
         then = int(_FRAME.unpack_from(behind)[0]) if behind else last + 1
-        start = self._state.then if self._state.then >= 0 else base
         self._damage(
             rule, start, error.why or str(error),
             f"the records at offsets {start} to {max(start, then - 1)} cannot be read",
@@ -441,7 +448,7 @@ class Walk:
                     base, length = _FRAME.unpack_from(piece, begin)
                     size = length + LENGTH_END
                     fits = HEADER_SIZE <= size <= self._size - at - begin
-                    if fits and start <= base < start + (1 << 40) and self._sound(at + begin, size):
+                    if fits and start <= base < start + _FARTHEST and self._sound(at + begin, size):
                         return at + begin, base
                 found = piece.find(needle, found + 1)
             at += PIECE
@@ -468,6 +475,8 @@ class Walk:
 
     def _skip(self, position: int, then: int) -> None:
         """Goes on behind damage; index entries into it cannot be judged."""
+        if self.facts.first_offset < 0:
+            self.facts.first_offset = self._start()
         entry, time_entry, indexed_at = self._state.entry, self._state.time_entry, self._state.indexed_at
         while entry < len(self._entries) // _ENTRY.size:
             named = _ENTRY.unpack_from(self._entries, entry * _ENTRY.size)[1]
@@ -481,7 +490,7 @@ class Walk:
             time_entry += 1
             self._state = self._state._replace(max_timestamp=max(self._state.max_timestamp, timestamp))
         self._state = self._state._replace(
-            at=position, then=then, entry=entry, time_entry=time_entry, indexed_at=indexed_at
+            at=position, then=min(INT64_MAX, then), entry=entry, time_entry=time_entry, indexed_at=indexed_at
         )
 
     # --- the end ---

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import pytest
 
-from kcli.core.logdir.folders import find
+from kcli.core.logdir.folders import find, read_used
 from kcli.core.offline.image import ImageTopic, MetadataImage
 from kcli.flows.segments.finding import DAMAGE, NOTE, Finding
 from kcli.flows.segments.verify import Verification, small_file_finding
+from tests.parity.plain import record
 from tests.segments import (
     ABORT,
     COMMIT,
@@ -22,6 +23,7 @@ from tests.segments import (
     marker,
     name,
     offsets,
+    sealed,
     snapshot,
     write,
 )
@@ -284,6 +286,32 @@ TABLE = {
         ),
         {(DAMAGE, "transaction index", name(THIRD, ".txnindex"), 34, THIRD + 13)},
     ),
+    "an aborted transaction that began elsewhere": Seeded(
+        lambda folder: (folder / name(THIRD, ".txnindex")).write_bytes(
+            aborted_index([(7, THIRD + 5, THIRD + 11, THIRD + 12)])
+        ),
+        {(DAMAGE, "transaction index", name(THIRD, ".txnindex"), 0, THIRD + 5)},
+    ),
+    "a last stable offset behind the marker": Seeded(
+        lambda folder: (folder / name(THIRD, ".txnindex")).write_bytes(
+            aborted_index([(7, THIRD + 10, THIRD + 11, THIRD + 13)])
+        ),
+        {(DAMAGE, "transaction index", name(THIRD, ".txnindex"), 0, None)},
+    ),
+    "a meta.properties without the id of the node": Seeded(
+        lambda folder: (folder.parent / "meta.properties").write_text("version=1\ncluster.id=cluster\n"),
+        {(DAMAGE, "checkpoint", "meta.properties", 0, None)},
+    ),
+    "a base offset of the first batch that is far too high": Seeded(
+        lambda folder: change(folder / FIRST_LOG, 0, b"\x7f" + b"\xff" * 7),
+        {(DAMAGE, "header", FIRST_LOG, 0, 0)},
+    ),
+    "a base offset of the last batch that is far too high": Seeded(
+        lambda folder: change(folder / FIRST_LOG, AT[-1], b"\x7f" + b"\xff" * 7),
+        {
+            (DAMAGE, "header", FIRST_LOG, AT[-1], 95),
+        },
+    ),
     "an epoch that begins elsewhere": Seeded(
         lambda folder: (folder / EPOCHS).write_bytes(epochs([(3, 0), (4, SECOND + 155)])),
         {(DAMAGE, "leader epochs", EPOCHS, None, SECOND + 150)},
@@ -372,6 +400,17 @@ def test_a_partition_in_two_folders_of_a_broker(sound: Path, tmp_path: Path) -> 
     assert findings_of(tmp_path, image_of()) == []
 
 
+def test_a_folder_of_a_partition_that_the_topic_has_not(sound: Path, tmp_path: Path) -> None:
+    root = tmp_path / "data"
+    shutil.copytree(sound, root)
+    shutil.copytree(root / "orders-0", root / "orders-7")
+    image = image_of()
+    image.topics["orders"].partitions.update({0: None, 1: None})  # type: ignore[dict-item]
+    (folder,) = findings_of(root, image)
+    assert (folder.severity, folder.rule, Path(folder.file).name) == (DAMAGE, "folder", "orders-7")
+    assert "orders has 2 partitions" in folder.why
+
+
 def test_topic_ids_are_compared_without_a_metadata_log(sound: Path, tmp_path: Path) -> None:
     root = tmp_path / "data"
     shutil.copytree(sound, root)
@@ -379,6 +418,73 @@ def test_topic_ids_are_compared_without_a_metadata_log(sound: Path, tmp_path: Pa
     (same,) = findings_of(root, None)
     assert (same.severity, same.rule) == (DAMAGE, "partition.metadata")
     assert ID_TEXT in same.why
+
+
+def control(offset: int, kind: int, value: bytes) -> bytes:
+    """A control batch of KRaft."""
+    body = record(struct.pack(">hh", 0, kind), value, b"\0", 0, 0)
+    return sealed(offset, body, 1, 0x20)
+
+
+SNAPSHOT = f"{40:020d}-{2:010d}.checkpoint"
+HEADER_BATCH, FOOTER_BATCH = control(0, 3, bytes(10)), control(2, 4, bytes(3))
+MIDDLE = batch(1, [b"a record"])
+PARTS = (HEADER_BATCH, MIDDLE, FOOTER_BATCH)
+FOOTER_AT = len(HEADER_BATCH + MIDDLE)
+SNAPSHOTS: dict[str, tuple[Callable[[bytes], bytes], tuple[str, int] | None]] = {
+    "whole": (lambda data: data, None),
+    "a flipped bit in the header": (lambda data: flipped(data, 70), ("checksum", 0)),
+    "a flipped bit in a record": (lambda data: flipped(data, len(HEADER_BATCH) + 65), ("checksum", len(HEADER_BATCH))),
+    "a flipped bit in the footer": (lambda data: flipped(data, FOOTER_AT + 66), ("checksum", FOOTER_AT)),
+    "no footer": (lambda data: data[:FOOTER_AT], ("snapshot", len(HEADER_BATCH))),
+    "no header": (lambda _data: MIDDLE + FOOTER_BATCH, ("snapshot", 0)),
+    "cut": (lambda data: data[: FOOTER_AT - 5], ("torn tail", len(HEADER_BATCH))),
+    "a batch that is missing": (lambda _data: HEADER_BATCH + FOOTER_BATCH, ("gap", len(HEADER_BATCH))),
+    "foreign bytes": (lambda data: data + b"no batch " * 20, ("foreign bytes", FOOTER_AT + len(FOOTER_BATCH))),
+    "empty": (lambda _data: b"", ("snapshot", 0)),
+}  # fmt: skip
+
+
+def flipped(data: bytes, at: int) -> bytes:
+    return data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :]
+
+
+@pytest.mark.parametrize("case", SNAPSHOTS)
+def test_a_damage_of_a_snapshot_is_named_with_its_place(tmp_path: Path, case: str) -> None:
+    folder = tmp_path / "data" / "__cluster_metadata-0"
+    write(folder, [batch(40, [b"v"]), batch(41, [b"v"])])
+    (folder / EPOCHS).write_bytes(epochs([(0, 0)]))
+    (tmp_path / "data" / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=c\n")
+    damage, expected = SNAPSHOTS[case]
+    (folder / SNAPSHOT).write_bytes(damage(b"".join(PARTS)))
+    (tmp_path / "data" / "bootstrap.checkpoint").write_bytes(damage(b"".join(PARTS)))
+    found = findings_of(tmp_path / "data", None)
+    of_files = {Path(one.file).name: (one.rule, one.position) for one in found if one.severity == DAMAGE}
+    places = dict.fromkeys((SNAPSHOT, "bootstrap.checkpoint"), expected)
+    reaches = {"__cluster_metadata-0": ("snapshot", None)}  # no whole one is left
+    assert of_files == ({} if expected is None else {**places, **reaches})
+
+
+def test_an_index_is_read_as_far_as_it_is_used_and_no_damage_is_missed(sound: Path, tmp_path: Path) -> None:
+    root = tmp_path / "data"
+    shutil.copytree(sound, root)
+    index = root / "orders-0" / name(0, ".index")
+    used = index.read_bytes()
+    for tail, expected in (
+        (b"", set()),
+        (b"\1", {("size", 10 << 20), ("offset index", len(used))}),
+        (struct.pack(">ii", 7, 9), {("offset index", len(used))}),
+    ):
+        with index.open("wb") as file:
+            file.write(used)
+            file.seek(10 << 20)
+            file.write(tail or b"\0" * 8)
+        read = read_used(str(index))
+        assert read is not None
+        assert len(read.data) <= (len(used) + 24 if not tail else read.size)
+        found = findings_of(root, image_of())
+        assert {(one.rule, one.position) for one in found} == expected
+    assert read_used(str(root / "none")) is None
 
 
 def test_many_places_are_one_finding(sound: Path, tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_a_log_is_not_compared_with_itself(data: Path) -> None:
 def test_the_empty_path_is_not_the_current_folder(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(data)
     done = kcli("segments", "list", "")
-    assert (done.code, "there is no such file or folder" in done.err) == (1, True)
+    assert (done.code, "there is no such file or folder" in done.err) == (2, True)
 
 
 SALT, KEY = b"salt of the user", b"a key that nobody may see"

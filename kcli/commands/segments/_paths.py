@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,7 +11,7 @@ import click
 
 from kcli.account.survey import Missing
 from kcli.commands.shared.context import Invocation
-from kcli.core.errors import KcliError, UnreadableFileError
+from kcli.core.errors import ConfigError, KcliError, UnreadableFileError
 
 if TYPE_CHECKING:
     from kcli.core.logdir.folders import Found, PartitionFolder
@@ -38,9 +39,16 @@ def topic_option(function: F) -> F:
 
 
 def read_folders(inv: Invocation, paths: tuple[str, ...], topics: tuple[str, ...] = ()) -> Found:
-    """What is in the paths, of the chosen topics; the rest is reported as missing. Also notes what a broker has open."""
+    """What is in the paths, of the chosen topics; the rest is reported as missing. Also notes what a broker has open.
+
+    ConfigError if none of the paths exists.
+    """
     from kcli.core.logdir.folders import find  # core is loaded when a command runs
 
+    if not any(map(os.path.lexists, paths)):
+        raise ConfigError(
+            f"{paths[0]} cannot be read", why="there is no such file or folder", do="check the path"
+        )
     found = find(paths)
     chosen = chosen_partitions(inv, found.partitions, topics)
     for one in found.missing:

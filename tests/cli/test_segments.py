@@ -58,7 +58,8 @@ def test_damage_is_exit_code_5_with_file_byte_and_offset(data: Path) -> None:
 
 
 def test_what_cannot_be_read_is_missing(data: Path) -> None:
-    assert kcli("segments", "list", str(data / "none")).code == 1
+    for verb in ("list", "describe", "dump", "verify"):
+        assert kcli("segments", verb, str(data / "none")).code == 2
     some = kcli("segments", "list", str(data), str(data / "none"), "-o", "json")
     assert some.code == 6
     assert [part["what"] for part in json.loads(some.out)["missing"]] == [str(data / "none")]

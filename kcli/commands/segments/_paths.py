@@ -11,7 +11,8 @@ import click
 
 from kcli.account.survey import Missing
 from kcli.commands.shared.context import Invocation
-from kcli.core.errors import ConfigError, KcliError, UnreadableFileError
+from kcli.commands.shared.usage import usage
+from kcli.core.errors import KcliError, UnreadableFileError
 
 if TYPE_CHECKING:
     from kcli.core.logdir.folders import Found, PartitionFolder
@@ -20,9 +21,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def path_arguments(function: F) -> F:
-    """``PATH…``, at least one."""
-    found: F = click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=click.Path())(function)
+    """``PATH…``, at least one that exists: another one beside it is missing."""
+    found: F = click.argument(
+        "paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(), callback=_some_exist
+    )(function)
     return found
+
+
+def _some_exist(ctx: click.Context, _param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
+    if not ctx.resilient_parsing and not any(map(os.path.lexists, paths)):
+        raise usage(
+            f"{paths[0]} cannot be read", why="there is no such file or folder", do="check the path", ctx=ctx
+        )
+    return paths
 
 
 def topic_option(function: F) -> F:
@@ -39,16 +50,9 @@ def topic_option(function: F) -> F:
 
 
 def read_folders(inv: Invocation, paths: tuple[str, ...], topics: tuple[str, ...] = ()) -> Found:
-    """What is in the paths, of the chosen topics; the rest is reported as missing. Also notes what a broker has open.
-
-    ConfigError if none of the paths exists.
-    """
+    """What is in the paths, of the chosen topics; the rest is reported as missing. Also notes what a broker has open."""
     from kcli.core.logdir.folders import find  # core is loaded when a command runs
 
-    if not any(map(os.path.lexists, paths)):
-        raise ConfigError(
-            f"{paths[0]} cannot be read", why="there is no such file or folder", do="check the path"
-        )
     found = find(paths)
     chosen = chosen_partitions(inv, found.partitions, topics)
     for one in found.missing:

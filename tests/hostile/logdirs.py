@@ -1,7 +1,8 @@
 """Targets: the folder of a partition with one damaged file, from finding it to its records and transactions. Not a test.
 
 The first byte of an input says which file it is, the rest is its content. A third of the segments is damaged behind right
-checksums. An index that is wrong changes no answer.
+checksums. An index that is wrong changes no answer. ``segments verify`` goes through the same folder, and names what a
+reader of batches refuses.
 """
 
 import atexit
@@ -19,6 +20,7 @@ from kcli.core.logdir.folders import find
 from kcli.core.logdir.partition_log import PartitionLog
 from kcli.core.records.batch import CRC_START, HEADER, HEADER_SIZE, LENGTH_END
 from kcli.core.types import Codec
+from kcli.flows.segments.verify import Verification, small_file_finding
 from tests.hostile.mutator import Mark, Sample, mutate
 from tests.hostile.target import Family, Target
 from tests.segments import (
@@ -177,12 +179,47 @@ def _run(files: tuple[str, ...], data: bytes) -> None:
     place.write_bytes(data[1:])
     refused: list[Exception] = []
     try:
-        answers = _ask(refused)
+        named = _verify()
+        sound = _is_sound()
+        answers = _answer(refused, lambda: _ask(refused))
     finally:
         place.write_bytes(before)
     assert right is None or answers == right, (file, answers, right)
+    assert sound or named != _named(), file
     if refused:
         raise refused[0]
+
+
+def _verify() -> list[object]:
+    """What ``segments verify`` finds in the folder, and what it could not read."""
+    found = find([_root()])
+    named: list[object] = [small_file_finding(one.path, one.why) or one for one in found.missing]
+    verification = Verification(found, None, threads=1)
+    named += verification.folder_findings
+    for verdict in verification.verdicts():
+        named += [*verdict.findings, *(str(part.error) for part in verdict.missing)]
+    return named
+
+
+@cache
+def _named() -> list[object]:
+    """Of the folder without damage: its torn tail, the indexes that the first segment lacks."""
+    return _verify()
+
+
+def _is_sound() -> bool:
+    """Whether all is read without looking into the records."""
+    found = find([_root()])
+    if found.missing:
+        return False
+    try:
+        with PartitionLog(found.partitions[0]) as log:
+            log.epochs()
+            for _ in log.batches(log.start_offset, log.end_offset, verify=True):
+                pass
+    except _ALLOWED:
+        return False
+    return True
 
 
 @cache

@@ -27,6 +27,7 @@ def test_a_folder_gives_what_the_broker_gave(version: str, tmp_path: Path) -> No
     assert log_folders.compare([str(kept)], made.given) == []
     (folder,) = [one for one in find([kept]).partitions if one.tp.topic == "load"]
     with PartitionLog(folder) as log:
+        assert len(log.files) > 2
         found = log_folders.records(log, committed=False)
-    assert made.load
+    assert len(made.load) > 10_000
     assert {offset: found.get(offset) for offset in made.load} == made.load

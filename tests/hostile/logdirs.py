@@ -18,9 +18,11 @@ from kcli.core.errors import CorruptRecordsError, UnreadableFileError
 from kcli.core.kernels.active import crc32c
 from kcli.core.logdir.folders import find
 from kcli.core.logdir.partition_log import PartitionLog
+from kcli.core.logdir.segment_files import choose_files
 from kcli.core.records.batch import CRC_START, HEADER, HEADER_SIZE, LENGTH_END
 from kcli.core.types import Codec
-from kcli.flows.segments.verify import Verification, small_file_finding
+from kcli.flows.segments.policies import Policy
+from kcli.flows.segments.verify import Verdict, Verification, judge, read_segment, small_file_finding
 from tests.hostile.mutator import Mark, Sample, mutate
 from tests.hostile.target import Family, Target
 from tests.segments import (
@@ -177,34 +179,40 @@ def _run(files: tuple[str, ...], data: bytes) -> None:
     before, place = _sample(file).data, _place(file)
     right = _answers() if file in _HINTS else None
     place.write_bytes(data[1:])
+    compacted = (None, False, True)[len(data) % 3]
     refused: list[Exception] = []
     try:
-        named = _verify()
+        named = _verify(compacted=compacted)
         sound = _is_sound()
         answers = _answer(refused, lambda: _ask(refused))
     finally:
         place.write_bytes(before)
     assert right is None or answers == right, (file, answers, right)
-    assert sound or named != _named(), file
+    assert sound or named != _named(compacted=compacted), file
     if refused:
         raise refused[0]
 
 
-def _verify() -> list[object]:
-    """What ``segments verify`` finds in the folder, and what it could not read."""
+def _verify(*, compacted: bool | None) -> list[object]:
+    """What ``segments verify`` finds in the folder, and what it could not read; without its threads."""
     found = find([_root()])
     named: list[object] = [small_file_finding(one.path, one.why) or one for one in found.missing]
-    verification = Verification(found, None, threads=1)
-    named += verification.folder_findings
-    for verdict in verification.verdicts():
+    named += Verification(found, None).folder_findings
+    for folder in found.partitions:
+        verdict = Verdict(folder, Policy(compacted, ""))
+        files = choose_files(folder.path, folder.files).files
+        judge(
+            verdict,
+            [read_segment(folder, one, verdict.policy, one is files[-1], lambda: False) for one in files],
+        )
         named += [*verdict.findings, *(str(part.error) for part in verdict.missing)]
     return named
 
 
 @cache
-def _named() -> list[object]:
+def _named(*, compacted: bool | None) -> list[object]:
     """Of the folder without damage: its torn tail, the indexes that the first segment lacks."""
-    return _verify()
+    return _verify(compacted=compacted)
 
 
 def _is_sound() -> bool:

@@ -103,6 +103,7 @@ class Walk:
         self._stopped = stopped
         self._buffer = bytearray(PIECE)
         self._misplaced = False
+        self._beyond = segment.base_offset + (1 << 31)
         self._noted: dict[tuple[str, str, str], int] = {}
         self._size = self.facts.size = os.fstat(descriptor).st_size
         self._entries = segment.entries or b""
@@ -200,7 +201,9 @@ class Walk:
         self._follow(batch)
         base, last = batch.base_offset, batch.last_offset
         if self._misplaced:
-            base, last = self._state.then, self._state.then + batch.last_offset_delta
+            base, last = self._start(), min(self._start() + batch.last_offset_delta, self._beyond - 1)
+        if self.facts.first_offset < 0:
+            self.facts.first_offset = base
         state = self._state
         self._judge_entries(at, base)
         state = self._state
@@ -223,13 +226,18 @@ class Walk:
     def _follow(self, batch: BatchView) -> None:
         """Does the batch follow the one before?"""
         state, base = self._state, batch.base_offset
-        if self.facts.first_offset < 0:
-            self.facts.first_offset = base
         if base < self.segment.base_offset:
             self._damage(
                 "order", base, f"a batch begins at offset {base}, the segment at {self.segment.base_offset}",
                 f"{counted(batch.count, 'record')} at offsets that are another segment's",
             )  # fmt: skip
+        elif batch.last_offset >= self._beyond:
+            self._damage(
+                "header", self._start(),
+                f"a batch has the offsets {base} to {batch.last_offset}, those of the segment end before {self._beyond}",
+                f"{counted(batch.count, 'record')} with wrong offsets",
+            )  # fmt: skip
+            self._misplaced = True
         elif state.then >= 0 and base < state.then:
             gap = next((one for one in self.facts.gaps if one.first <= base < one.stop), None)
             if gap is not None:
@@ -468,6 +476,7 @@ class Walk:
 
     def _skip(self, position: int, then: int) -> None:
         """Goes on behind damage; index entries into it cannot be judged."""
+        then = min(then, self._beyond)
         entry, time_entry, indexed_at = self._state.entry, self._state.time_entry, self._state.indexed_at
         while entry < len(self._entries) // _ENTRY.size:
             named = _ENTRY.unpack_from(self._entries, entry * _ENTRY.size)[1]

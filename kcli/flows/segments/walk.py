@@ -373,16 +373,24 @@ class Walk:
             self._strange(bytes(raw[:HEADER_SIZE]), error)
             return
         rule = "checksum" if "checksum" in str(error) else "header"
-        last = base
+        delta = 0
         if raw[_MAGIC_AT] == MAGIC and len(raw) >= HEADER_SIZE:
-            last = base + max(0, RecordBatch(raw).last_offset_delta)
-        then = int(_FRAME.unpack_from(behind)[0]) if behind else last + 1
-        start = self._state.then if self._state.then >= 0 else base
+            batch = RecordBatch(raw)
+            delta = batch.last_offset_delta
+            delta = max(0, min(delta, batch.count - 1) if self.segment.contiguous else delta)
+        start = self._start()
+        if not start <= base < self._beyond - delta:
+            base = start  # it is what is damaged
+        elif self._state.then < 0:
+            start = base
+        then = int(_FRAME.unpack_from(behind)[0]) if behind else self._beyond
+        if not start < then < self._beyond:
+            then = min(base + delta + 1, self._beyond)
         self._damage(
             rule, start, error.why or str(error),
             f"the records at offsets {start} to {max(start, then - 1)} cannot be read",
         )  # fmt: skip
-        self._skip(at + size, max(start, then))
+        self._skip(at + size, then, start)
 
     def _plausible(self, head: bytes) -> bool:
         """Whether these bytes may begin a batch."""
@@ -406,7 +414,7 @@ class Walk:
             rule = "checksum" if error is not None and "checksum" in str(error) else "header"
             meaning = f"the records at offsets {start} to {base - 1} cannot be read"
             self._damage(rule, start, why, meaning if base > start else "no record, as far as offsets say")
-            self._skip(position, base)
+            self._skip(position, base, start)
             return
         cut = self._cut(head)
         if self.segment.active and (cut or self._is_zero(at)):
@@ -474,8 +482,10 @@ class Walk:
     def _start(self) -> int:
         return self._state.then if self._state.then >= 0 else self.segment.base_offset
 
-    def _skip(self, position: int, then: int) -> None:
-        """Goes on behind damage; index entries into it cannot be judged."""
+    def _skip(self, position: int, then: int, start: int) -> None:
+        """Goes on behind damage, whose offsets are from ``start`` on; index entries into it cannot be judged."""
+        if self.facts.first_offset < 0:
+            self.facts.first_offset = start
         then = min(then, self._beyond)
         entry, time_entry, indexed_at = self._state.entry, self._state.time_entry, self._state.indexed_at
         while entry < len(self._entries) // _ENTRY.size:

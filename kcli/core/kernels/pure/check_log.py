@@ -34,9 +34,10 @@ def check_log(
     ``data`` is at position ``origin`` of a segment with the base offset ``base``; ``entries`` and ``times`` are the
     entries of its .index and .timeindex. It ends at the first batch that is not whole in ``data``, or with which
     something is wrong or to be looked at: another magic, a marker, another leader epoch than the state's, a contradiction
-    in its header, an offset below those before or beyond 2³¹ of the segment, its checksum; an index entry that is at no batch or names an offset that
-    is not behind it, a time that is not the highest up to there; more than ``interval`` bytes without an entry. With
-    ``contiguous``, also at an offset that is missing. The caller looks at that batch, and continues behind it.
+    in its header, an offset below those before or 2³¹ above ``base``, its checksum; an index entry that is at no batch or
+    names an offset that is not behind it, a time that is not the highest up to there; more than ``interval`` bytes
+    without an entry. With ``contiguous``, also at an offset that is missing. The caller looks at that batch, and
+    continues behind it.
     """
     view = memoryview(data)
     if not 0 <= base < INT64_MAX - _REACH:

@@ -100,6 +100,24 @@ def test_a_folder_of_a_partition_and_a_single_segment(tmp_path: Path) -> None:
     assert (one.code, json.loads(one.out)["partition"], json.loads(one.out)["offset"]) == (0, 7, 20)
 
 
+def test_without_a_topic_all_that_is_there_is_read_but_internal_topics(tmp_path: Path) -> None:
+    disk = tmp_path / "kafka-0"
+    for folder, count in (("orders-7", 3), ("sales-0", 5), ("__consumer_offsets-1", 2)):
+        write(disk / folder, plain(count))
+    (disk / "meta.properties").write_text("version=1\n")
+    for given, counted in (
+        ([disk], {"orders": 6, "sales": 10}),
+        ([disk / "orders-7"], {"orders": 6}),
+        ([disk / "orders-7", disk / "sales-0" / name(0)], {"orders": 6, "sales": 10}),
+        ([disk / "__consumer_offsets-1"], {"__consumer_offsets": 4}),
+    ):
+        words = [word for path in given for word in ("--from-dir", str(path))]
+        done = kcli("consume", *words, "--count", "--by", "topic", "-o", "json")
+        assert {one["topic"]: one["count"] for one in json.loads(done.out)["items"]} == counted, given
+    nothing = kcli("consume", "--from-dir", str(tmp_path / "gone"), "--count")
+    assert "there is no such file or folder" in nothing.err
+
+
 def test_aborted_and_open_transactions_are_left_out(tmp_path: Path) -> None:
     def transactional(offset: int, producer: int, value: bytes) -> bytes:
         return batch(offset, [value], producer=producer, transactional=True)

@@ -6,7 +6,7 @@ import click
 
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.from_dir import from_dir_option
+from kcli.commands.shared.from_dir import from_dir_option, topics_there
 from kcli.commands.shared.options import GROUP, POSITIVE_DURATION, RECORD_KINDS, TOPIC, CountType
 from kcli.commands.shared.params import (
     DURATION,
@@ -261,6 +261,7 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], more_topics: tuple[str,
 
     Without a group, from the earliest offset on, and without end unless -e, --tail, -n, a range or
     --idle-timeout sets one. A TOPIC with *, ? or [ is a shell pattern, one that begins with ^ a regular expression.
+    --from-dir needs no TOPIC: it reads what is there, but for internal topics.
 
     Formats: -o value (the default, unless a profile has another record_format for terminals), pretty (a block a record,
     for people), table, ndjson, json, csv, raw (a length in 4 bytes, then the value), hex (a dump for people), kcat (as
@@ -305,4 +306,5 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], more_topics: tuple[str,
     """
     from kcli.commands.consume.run import run  # not for --help
 
-    return run(inv, topics=(*topics, *more_topics), **flags)
+    chosen = (*topics, *more_topics) or topics_there(inv.values.from_dir)
+    return run(inv, topics=chosen, **flags)

@@ -1,7 +1,7 @@
 """``--from-dir``: log directories that a command reads instead of asking brokers."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -42,6 +42,19 @@ def _keep(ctx: click.Context, _param: click.Parameter, paths: tuple[str, ...]) -
             )
     values = ctx.ensure_object(GlobalValues)
     values.from_dir = (*values.from_dir, *(os.path.abspath(os.path.expanduser(path)) for path in paths))
+
+
+def topics_there(paths: Sequence[str]) -> tuple[str, ...]:
+    """What is read where no topic is named: the topics of the given folders of partitions and .log files, or all but
+    the internal ones of log directories.
+    """
+    if not paths:
+        return ()
+    from kcli.core.logdir.folders import find  # only where there are log directories
+
+    topics = {os.path.abspath(one.path): one.tp.topic for one in find(paths).partitions}
+    named = {topics.get(path, topics.get(os.path.dirname(path))) for path in paths}
+    return ("*",) if None in named else tuple(sorted(filter(None, named)))
 
 
 def check_ends(resolved: "Resolved", command: str, option: str) -> None:

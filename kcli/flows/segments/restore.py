@@ -13,6 +13,7 @@ from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.hooks import Hooks
 from kcli.core.types import TopicPartition
+from kcli.flows.configs.units import with_unit
 from kcli.flows.mirror.job.state import RecoveryPoint, SavedGap
 from kcli.flows.mirror.job.store import saved_jobs
 from kcli.flows.mirror.job.writer import Target
@@ -117,7 +118,13 @@ class Restore(Mirror):
                     )
 
     def _remarks(self, plan: Plan) -> list[str]:
-        return [*_replicas(plan, self._settings.replicas), *remarks(self._inventory), *super()._remarks(plan)]
+        given = [f"{key}={with_unit(key, value)}" for key, value in self._settings.configs]
+        return [
+            *_replicas(plan, self._settings.replicas),
+            *([f"  set on the restored topics: {', '.join(given)}"] if given else []),
+            *remarks(self._inventory),
+            *super()._remarks(plan),
+        ]
 
     def points(self) -> Mapping[TopicPartition, RecoveryPoint]:
         """What of the source the target has, by what the job has saved."""

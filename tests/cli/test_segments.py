@@ -57,6 +57,16 @@ def test_damage_is_exit_code_5_with_file_byte_and_offset(data: Path) -> None:
     assert [json.loads(line)["valid"] for line in dumped.out.splitlines()].count(False) == 1
 
 
+def test_damage_outside_of_segments_is_summed_up(data: Path) -> None:
+    shutil.copytree(data, data.parent / "copy")
+    done = kcli("segments", "verify", str(data), str(data.parent / "copy"))
+    assert done.code == 5
+    assert "4 segments, 50 batches, 100 records: 1 place with damage outside of their segments" in done.err
+    (data.parent / "link").symlink_to(data)
+    same = kcli("segments", "verify", str(data), str(data), str(data.parent / "link"), "-o", "json")
+    assert (same.code, len(same.items)) == (0, 1)
+
+
 def test_what_cannot_be_read_is_missing(data: Path) -> None:
     for verb in ("list", "describe", "dump", "verify"):
         assert kcli("segments", verb, str(data / "none")).code == 2

@@ -1,7 +1,8 @@
 """Targets: the folder of a partition with one damaged file, from finding it to its records and transactions. Not a test.
 
 The first byte of an input says which file it is, the rest is its content. A third of the segments is damaged behind right
-checksums. An index that is wrong changes no answer.
+checksums. An index that is wrong changes no answer. ``segments verify`` goes through the same folder, and names what a
+reader of batches refuses.
 """
 
 import atexit
@@ -17,8 +18,11 @@ from kcli.core.errors import CorruptRecordsError, UnreadableFileError
 from kcli.core.kernels.active import crc32c
 from kcli.core.logdir.folders import find
 from kcli.core.logdir.partition_log import PartitionLog
+from kcli.core.logdir.segment_files import choose_files
 from kcli.core.records.batch import CRC_START, HEADER, HEADER_SIZE, LENGTH_END
 from kcli.core.types import Codec
+from kcli.flows.segments.policies import Policy
+from kcli.flows.segments.verify import Verdict, Verification, judge, read_segment, small_file_finding
 from tests.hostile.mutator import Mark, Sample, mutate
 from tests.hostile.target import Family, Target
 from tests.segments import (
@@ -175,14 +179,55 @@ def _run(files: tuple[str, ...], data: bytes) -> None:
     before, place = _sample(file).data, _place(file)
     right = _answers() if file in _HINTS else None
     place.write_bytes(data[1:])
+    compacted = (None, False, True)[len(data) % 3]
     refused: list[Exception] = []
     try:
-        answers = _ask(refused)
+        named = _verify(compacted=compacted)
+        sound = _is_sound()
+        answers = _answer(refused, lambda: _ask(refused))
     finally:
         place.write_bytes(before)
     assert right is None or answers == right, (file, answers, right)
+    assert sound or named != _named(compacted=compacted), file
     if refused:
         raise refused[0]
+
+
+def _verify(*, compacted: bool | None) -> list[object]:
+    """What ``segments verify`` finds in the folder, and what it could not read; without its threads."""
+    found = find([_root()])
+    named: list[object] = [small_file_finding(one.path, one.why) or one for one in found.missing]
+    named += Verification(found, None).folder_findings
+    for folder in found.partitions:
+        verdict = Verdict(folder, Policy(compacted, ""))
+        files = choose_files(folder.path, folder.files).files
+        judge(
+            verdict,
+            [read_segment(folder, one, verdict.policy, one is files[-1], lambda: False) for one in files],
+        )
+        named += [*verdict.findings, *(str(part.error) for part in verdict.missing)]
+    return named
+
+
+@cache
+def _named(*, compacted: bool | None) -> list[object]:
+    """Of the folder without damage: its torn tail, the indexes that the first segment lacks."""
+    return _verify(compacted=compacted)
+
+
+def _is_sound() -> bool:
+    """Whether all is read without looking into the records."""
+    found = find([_root()])
+    if found.missing:
+        return False
+    try:
+        with PartitionLog(found.partitions[0]) as log:
+            log.epochs()
+            for _ in log.batches(log.start_offset, log.end_offset, verify=True):
+                pass
+    except _ALLOWED:
+        return False
+    return True
 
 
 @cache

@@ -275,8 +275,8 @@ class Load:
         for thread in self._threads:
             thread.start()
         deadline = time.monotonic() + 120
-        while len(self.read) < 5_000 and time.monotonic() < deadline:
-            time.sleep(0.05)
+        while len(self.read) < 15_000 and time.monotonic() < deadline:
+            time.sleep(0.05)  # 3 MB: three segments
         return self
 
     def __exit__(self, *_exc: object) -> None:

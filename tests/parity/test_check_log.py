@@ -104,6 +104,13 @@ def test_missing_offsets_are_counted_or_stopped_at(twins: Twins) -> None:
     assert both(twins, data, 0, START, index, times, 0, True, 1 << 20)[3:6] == (1, 1, 0)
 
 
+def test_it_stops_at_an_offset_beyond_the_segment(twins: Twins) -> None:
+    first = batch(40, [b"a"])
+    for offset, taken in (((1 << 31) + 38, 2), ((1 << 31) + 39, 1), ((1 << 63) - 2, 1)):
+        data = first + batch(offset, [b"a", b"b"], times=[1, 1])
+        assert both(twins, data, 0, START, b"", b"", 40, False, 1 << 20)[3] == taken
+
+
 def test_mutated_logs_and_indexes(twins: Twins) -> None:
     seeded = random.Random(39)
     taken = 0
@@ -138,7 +145,7 @@ def test_arguments_that_make_no_sense_are_refused(kernels: ModuleType) -> None:
         (data, 0, START._replace(at=len(data) + 1), index, times, 0, True, 1),
         (data, 0, START._replace(entry=-1), index, times, 0, True, 1),
         (data, 0, START, index, times, -1, True, 1),
-        (data, 0, START, index, times, (1 << 63) - 1, True, 1),
+        (data, 0, START, index, times, (1 << 63) - (1 << 31), True, 1),
     ):
         with pytest.raises(ValueError, match=r"state|position|base offset"):
             kernels.check_log(*args)

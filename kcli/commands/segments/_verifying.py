@@ -72,7 +72,7 @@ def verify_segments(inv: Invocation, paths: tuple[str, ...], topics: tuple[str, 
         )
     _report(inv, [*general, *(finding for verdict in verdicts for finding in merged(verdict.findings))])
     if verdicts:
-        _summary(inv, verdicts)
+        _summary(inv, verdicts, damaged_folders=sum(1 for one in general if one.severity == DAMAGE))
     return inv.finish(done=bool(verdicts))
 
 
@@ -126,9 +126,11 @@ def _also(finding: Finding) -> str:
     return f" (and at {counted(finding.also, 'further place')} of this file)" if finding.also else ""
 
 
-def _summary(inv: Invocation, verdicts: list[Verdict]) -> None:
+def _summary(inv: Invocation, verdicts: list[Verdict], *, damaged_folders: int) -> None:
     segments = sum(len(one.facts) for one in verdicts)
-    damaged = sum(1 for one in verdicts if one.count(DAMAGE))
+    damaged = [f"{count} damaged"] if (count := sum(1 for one in verdicts if one.count(DAMAGE))) else []
+    if damaged_folders:
+        damaged.append(counted(damaged_folders, "place") + " with damage outside of their segments")
     records = sum(facts.records for one in verdicts for facts in one.facts)
     batches = sum(facts.batches for one in verdicts for facts in one.facts)
     what = (
@@ -137,7 +139,7 @@ def _summary(inv: Invocation, verdicts: list[Verdict]) -> None:
         counted(batches, "batch", "batches"),
         counted(records, "record"),
     )
-    verdict = f"{damaged} damaged" if damaged else "no damage"
+    verdict = ", ".join(damaged) or "no damage"
     if inv.missing:
         verdict += " in what could be read"
     inv.talk.note(f"{', '.join(what)}: {verdict}")

@@ -175,7 +175,7 @@ class _Search:
     def found(self) -> Found:
         """All of it."""
         for folder, names in self._files.items():
-            if os.path.abspath(folder) not in self._partitions:
+            if os.path.realpath(folder) not in self._partitions:
                 self._partition(folder, self._log_dir_above(folder), files=tuple(sorted(set(names))))
         order = sorted(self._partitions.values(), key=lambda one: (one.tp, one.path))
         return Found(tuple(self._log_dirs.values()), tuple(order), tuple(self._missing))
@@ -245,7 +245,7 @@ class _Search:
             topic = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:249] or "log"
             named = Named(TopicPartition(topic, 0), CURRENT)
         topic_id = self._small(path, checkpoints.PARTITION, checkpoints.parse_partition_metadata)
-        key = os.path.abspath(path)
+        key = os.path.realpath(path)
         self._partitions[key] = PartitionFolder(
             path, named.tp, named.state, topic_id or named.topic_id, log_dir, files, known
         )
@@ -258,7 +258,7 @@ class _Search:
             return None
 
     def _read_log_dir(self, path: str) -> LogDirectory:
-        key = os.path.abspath(path)
+        key = os.path.realpath(path)
         known = self._log_dirs.get(key)
         if known is None:
             offsets = checkpoints.parse_offset_checkpoint

@@ -410,10 +410,10 @@ def _beginning(offset: int, *, old: bool) -> re.Pattern[bytes]:
 def base_offset_of(name: str) -> int:
     """The base offset that the name of a segment's file says; −1 if it is no such name.
 
-    Tiered segments have the id of the segment behind the offset.
+    Tiered segments have the id of the segment behind the offset. A segment has room for 2³¹ offsets, of 64 bits.
     """
     match = _NAME.fullmatch(name)
-    return int(match[1]) if match and int(match[1]) < 1 << 63 else -1
+    return int(match[1]) if match and int(match[1]) + (1 << 31) < 1 << 63 else -1
 
 
 def is_tiered(name: str) -> bool:

@@ -105,6 +105,7 @@ class Walk:
         self._stopped = stopped
         self._buffer = bytearray(PIECE)
         self._misplaced = False
+        self._beyond = segment.base_offset + (1 << 31)
         self._noted: dict[tuple[str, str, str], int] = {}
         self._size = self.facts.size = os.fstat(descriptor).st_size
         self._entries = segment.entries or b""
@@ -202,7 +203,9 @@ class Walk:
         self._follow(batch)
         base, last = batch.base_offset, batch.last_offset
         if self._misplaced:
-            base, last = self._start(), self._start() + batch.last_offset_delta
+            base, last = self._start(), min(self._start() + batch.last_offset_delta, self._beyond - 1)
+        if self.facts.first_offset < 0:
+            self.facts.first_offset = base
         state = self._state
         self._judge_entries(at, base)
         state = self._state
@@ -230,6 +233,13 @@ class Walk:
                 "order", base, f"a batch begins at offset {base}, the segment at {self.segment.base_offset}",
                 f"{counted(batch.count, 'record')} at offsets that are another segment's",
             )  # fmt: skip
+        elif batch.last_offset >= self._beyond:
+            self._damage(
+                "header", self._start(),
+                f"a batch has the offsets {base} to {batch.last_offset}, those of the segment end before {self._beyond}",
+                f"{counted(batch.count, 'record')} with wrong offsets",
+            )  # fmt: skip
+            self._misplaced = True
         elif state.then >= 0 and base < state.then:
             gap = next((one for one in self.facts.gaps if one.first <= base < one.stop), None)
             if gap is not None:
@@ -373,15 +383,24 @@ class Walk:
             self._strange(bytes(raw[:HEADER_SIZE]), error)
             return
         rule = "checksum" if "checksum" in str(error) else "header"
-        last = base
+        delta = 0
         if raw[_MAGIC_AT] == MAGIC and len(raw) >= HEADER_SIZE:
-            last = base + max(0, RecordBatch(raw).last_offset_delta)
-        then = int(_FRAME.unpack_from(behind)[0]) if behind else last + 1
+            batch = RecordBatch(raw)
+            delta = batch.last_offset_delta
+            delta = max(0, min(delta, batch.count - 1) if self.segment.contiguous else delta)
+        start = self._start()
+        if not start <= base < self._beyond - delta:
+            base = start  # it is what is damaged
+        elif self._state.then < 0:
+            start = base
+        then = int(_FRAME.unpack_from(behind)[0]) if behind else self._beyond
+        if not start < then < self._beyond:
+            then = min(base + delta + 1, self._beyond)
         self._damage(
             rule, start, error.why or str(error),
             f"the records at offsets {start} to {max(start, then - 1)} cannot be read",
         )  # fmt: skip
-        self._skip(at + size, max(start, then))
+        self._skip(at + size, then, start)
 
     def _plausible(self, head: bytes) -> bool:
         """Whether these bytes may begin a batch."""
@@ -405,7 +424,7 @@ class Walk:
             rule = "checksum" if error is not None and "checksum" in str(error) else "header"
             meaning = f"the records at offsets {start} to {base - 1} cannot be read"
             self._damage(rule, start, why, meaning if base > start else "no record, as far as offsets say")
-            self._skip(position, base)
+            self._skip(position, base, start)
             return
         cut = self._cut(head)
         if self.segment.active and (cut or self._is_zero(at)):
@@ -473,10 +492,11 @@ class Walk:
     def _start(self) -> int:
         return self._state.then if self._state.then >= 0 else self.segment.base_offset
 
-    def _skip(self, position: int, then: int) -> None:
-        """Goes on behind damage; index entries into it cannot be judged."""
+    def _skip(self, position: int, then: int, start: int) -> None:
+        """Goes on behind damage, whose offsets are from ``start`` on; index entries into it cannot be judged."""
         if self.facts.first_offset < 0:
-            self.facts.first_offset = self._start()
+            self.facts.first_offset = start
+        then = min(then, self._beyond)
         entry, time_entry, indexed_at = self._state.entry, self._state.time_entry, self._state.indexed_at
         while entry < len(self._entries) // _ENTRY.size:
             named = _ENTRY.unpack_from(self._entries, entry * _ENTRY.size)[1]

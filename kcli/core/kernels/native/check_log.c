@@ -61,7 +61,7 @@ may_follow(const struct log *log, const struct log_state *state, const struct ba
     if (!(batch->attributes & CODEC) && batch->count > room / SMALLEST_RECORD)
         return false;
     if (batch->base_offset < log->base || batch->base_offset < state->then
-        || batch->base_offset > INT64_MAX - batch->last_delta - 1)
+        || batch->base_offset - log->base > INT32_MAX - batch->last_delta)
         return false;
     return !log->contiguous
            || ((state->then < 0 || batch->base_offset == state->then) && batch->count == batch->last_delta + 1);
@@ -199,7 +199,7 @@ check_log(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
     if (contiguous < 0 || !take_start(args[1], &origin) || !take_int64(args[5], &log.base)
         || !take_limit(args[7], &log.interval))
         return NULL;
-    if (log.base < 0 || log.base > INT64_MAX - INT32_MAX)
+    if (log.base < 0 || log.base >= INT64_MAX - INT32_MAX)
         return PyErr_Format(PyExc_ValueError, "the base offset is %lld", (long long)log.base);
     log.origin = origin;
     log.contiguous = contiguous;

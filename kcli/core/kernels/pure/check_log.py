@@ -14,7 +14,7 @@ _CRC_START = 21
 _MAGIC = 2
 _CODEC, _CONTROL = 0x07, 0x20
 _LAST_CODEC = 4
-_LAST_BASE = INT64_MAX - 0x7FFF_FFFF
+_REACH = 0x7FFF_FFFF  # of the relative offsets of a segment
 _ENTRY = Struct(">ii")
 _TIME_ENTRY = Struct(">qi")
 
@@ -34,12 +34,13 @@ def check_log(
     ``data`` is at position ``origin`` of a segment with the base offset ``base``; ``entries`` and ``times`` are the
     entries of its .index and .timeindex. It ends at the first batch that is not whole in ``data``, or with which
     something is wrong or to be looked at: another magic, a marker, another leader epoch than the state's, a contradiction
-    in its header, an offset below those before, its checksum; an index entry that is at no batch or names an offset that
-    is not behind it, a time that is not the highest up to there; more than ``interval`` bytes without an entry. With
-    ``contiguous``, also at an offset that is missing. The caller looks at that batch, and continues behind it.
+    in its header, an offset below those before or 2³¹ above ``base``, its checksum; an index entry that is at no batch or
+    names an offset that is not behind it, a time that is not the highest up to there; more than ``interval`` bytes
+    without an entry. With ``contiguous``, also at an offset that is missing. The caller looks at that batch, and
+    continues behind it.
     """
     view = memoryview(data)
-    if not 0 <= base <= _LAST_BASE:
+    if not 0 <= base < INT64_MAX - _REACH:
         raise ValueError(f"the base offset is {base}")
     if len(state) != len(LogState._fields):
         raise ValueError(f"the state has {len(LogState._fields)} numbers")
@@ -60,7 +61,7 @@ def check_log(
             break
         if attributes & _CONTROL or codec > _LAST_CODEC or not 0 <= count <= delta + 1 or delta < 0:
             break
-        if (not codec and count > room // SMALLEST_RECORD) or first < max(base, then) or last >= INT64_MAX:
+        if (not codec and count > room // SMALLEST_RECORD) or first < max(base, then) or last - base > _REACH:
             break
         if contiguous and ((then >= 0 and first != then) or count != delta + 1):
             break

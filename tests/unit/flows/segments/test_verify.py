@@ -163,11 +163,23 @@ TABLE = {
     "a flipped bit in the last batch of a full segment": Seeded(
         lambda folder: flip(folder / FIRST_LOG, SIZE - 3), {(DAMAGE, "checksum", FIRST_LOG, AT[-1], 95)}
     ),
+    "a flipped bit in the first batch": Seeded(
+        lambda folder: flip(folder / SECOND_LOG, 70), {(DAMAGE, "checksum", SECOND_LOG, 0, SECOND)}
+    ),
+    "a flipped bit in the first length": Seeded(
+        lambda folder: flip(folder / FIRST_LOG, 10), {(DAMAGE, "header", FIRST_LOG, 0, 0)}
+    ),
     "a flipped bit in the length of a batch": Seeded(
         lambda folder: flip(folder / FIRST_LOG, AT[4] + 10), {(DAMAGE, "header", FIRST_LOG, AT[4], 20)}
     ),
     "a flipped bit in a base offset": Seeded(
         lambda folder: flip(folder / FIRST_LOG, AT[4] + 6), {(DAMAGE, "header", FIRST_LOG, AT[4], 20)}
+    ),
+    "a flipped bit in the high half of a base offset": Seeded(
+        lambda folder: flip(folder / FIRST_LOG, AT[4]), {(DAMAGE, "header", FIRST_LOG, AT[4], 20)}
+    ),
+    "a flipped bit in the offsets of the last batch of a full segment": Seeded(
+        lambda folder: flip(folder / FIRST_LOG, AT[-1] + 24), {(DAMAGE, "checksum", FIRST_LOG, AT[-1], 95)}
     ),
     "a flipped bit in a leader epoch": Seeded(
         lambda folder: flip(folder / FIRST_LOG, AT[4] + 15), {(DAMAGE, "leader epochs", FIRST_LOG, AT[4], 20)}
@@ -389,6 +401,19 @@ def test_offsets_may_be_missing_where_the_topic_is_compacted(sound: Path, tmp_pa
     assert "5 offsets have no record" in unknown.why
     (root / "cleaner-offset-checkpoint").write_bytes(offsets([("orders", 0, 100)]))
     assert findings_of(root, None) == []
+
+
+@pytest.mark.parametrize("number", [0, 4, FEW - 1])
+@pytest.mark.parametrize("offset", [(1 << 63) - 1, (1 << 63) - 99, 1 << 40])
+def test_an_offset_beyond_its_segment_is_named_where_it_is(
+    sound: Path, tmp_path: Path, number: int, offset: int
+) -> None:
+    root = tmp_path / "data"
+    shutil.copytree(sound, root)
+    change(root / "orders-0" / FIRST_LOG, AT[number], offset.to_bytes(8))
+    (one,) = findings_of(root, None)
+    assert (one.severity, one.rule) == (DAMAGE, "header")
+    assert (one.position, one.offset) == (AT[number], PER_BATCH * number)
 
 
 def test_a_partition_in_two_folders_of_a_broker(sound: Path, tmp_path: Path) -> None:

@@ -10,7 +10,14 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from typing import Any, NamedTuple, TypeVar, cast
 
 from kcli.core.addresses import cluster_place
-from kcli.core.errors import ConfigError, CorruptRecordsError, KcliError, NotFoundError, UnreadableFileError
+from kcli.core.errors import (
+    ConfigError,
+    CorruptRecordsError,
+    DamagedFileError,
+    KcliError,
+    NotFoundError,
+    UnreadableFileError,
+)
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.logdir.folders import CURRENT, Found, PartitionFolder, find
 from kcli.core.logdir.partition_log import PartitionLog
@@ -135,6 +142,21 @@ class Directories:
             self._logs[self._recent.popitem(last=False)[0]].release()
         return self._logs[tp]
 
+    def narrow(self, tp: TopicPartition, folder: PartitionFolder | None) -> None:
+        """Reads this replica of a partition and no other one; None: as if no folder had the partition."""
+        topic = self.topics[tp.topic]
+        partitions = dict(topic.partitions)
+        if folder is None:
+            partitions.pop(tp.partition, None)
+        else:
+            partitions[tp.partition] = (folder,)
+        self.topics[tp.topic] = topic._replace(partitions=partitions)
+        log = self._logs.pop(tp, None)
+        if log is not None:
+            log.close()
+        self._recent.pop(tp, None)
+        self._made.clear()
+
     def failure(self, tp: TopicPartition, offset: int) -> KcliError | None:
         """Why a partition cannot be read at an offset, with file and position; None if it can, as far as is known."""
         known = self.failures.pop(tp, None)
@@ -144,6 +166,8 @@ class Directories:
             log = self.log(tp)
             if log is not None:
                 next(log.batches(offset, offset + 1, verify=True), None)
+        except DamagedFileError as error:
+            return error.from_offset(offset).in_partition(tp)
         except CorruptRecordsError as error:
             return error.in_partition(tp)
         except KcliError as error:

@@ -112,7 +112,6 @@ def restore(
         exactly_once=True,
         until_caught_up=True,
         verify=True,
-        stand_by=True,
         **given,
     )
     from kcli.commands.segments._restoring import restore_topics  # not for --help

@@ -50,11 +50,14 @@ class Examined(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """The replica that is read, and the others; ``instead``: the one that has more, and is damaged."""
+    """The replica that is read, and the others; ``instead``: the one that has more, and is damaged. ``absent``: the
+    brokers whose replicas were in sync, where none of them is there: what they acknowledged last may be missing.
+    """
 
     taken: Examined
     others: Sequence[Examined]
     instead: Examined | None = None
+    absent: Collection[int] = ()
 
 
 def examine(folder: PartitionFolder, progress: Callable[[int], object], *, may_lack: bool) -> Examined:
@@ -114,6 +117,8 @@ def _scanned(
 def choose(replicas: Sequence[Examined], isr: Collection[int] = ()) -> Chosen:
     """Of the replicas of one partition. Pure."""
     able = [one for one in replicas if one.unreadable is None] or list(replicas)
+    known = all(one.replica.node_id >= 0 for one in able)
+    absent = sorted(isr) if known and not any(one.replica.node_id in isr for one in able) else ()
     best = able[choose_replica([one.replica for one in able], isr).number]
     if not best.is_whole:
         enough = [
@@ -126,8 +131,8 @@ def choose(replicas: Sequence[Examined], isr: Collection[int] = ()) -> Chosen:
         ]
         if enough:
             taken = enough[choose_replica([one.replica for one in enough]).number]
-            return Chosen(taken, [one for one in replicas if one is not taken], best)
-    return Chosen(best, [one for one in replicas if one is not best])
+            return Chosen(taken, [one for one in replicas if one is not taken], best, absent)
+    return Chosen(best, [one for one in replicas if one is not best], absent=absent)
 
 
 class OpenEnd(NamedTuple):
@@ -143,13 +148,15 @@ class OpenEnd(NamedTuple):
 
 
 _NOTHING: Mapping[TopicPartition, KcliError] = {}
+_NOBODY: Mapping[TopicPartition, Collection[int]] = {}
 
 
 class Inventory(NamedTuple):
     """``chosen`` has the partitions that have a folder, of the topics that are selected. ``paths``: the folders that are
     read, with those of the brokers' own topics. ``open``: transactions without an end. ``has_image``: whether the
     metadata log is there, which has partitions and configurations of topics. ``instead``: which replicas of the brokers'
-    own topics are read, as others are damaged; ``lost``: which partitions of them no folder has undamaged.
+    own topics are read, as others are damaged; ``lost``: which partitions of them no folder has undamaged; ``behind``: of
+    which no replica is there that was in sync, with the brokers that have one.
     """
 
     chosen: Mapping[TopicPartition, Chosen]
@@ -158,6 +165,7 @@ class Inventory(NamedTuple):
     has_image: bool = True
     instead: Sequence[str] = ()
     lost: Mapping[TopicPartition, KcliError] = _NOTHING
+    behind: Mapping[TopicPartition, Collection[int]] = _NOBODY
 
 
 def take_inventory(
@@ -191,7 +199,7 @@ def take_inventory(
                 chosen[tp] = choose(read, directories.in_sync(tp))
                 paths.append(chosen[tp].taken.folder.path)
     ends = list(_open_ends(directories, chosen))
-    return Inventory(chosen, paths, ends, image is not None, own.instead, own.lost)
+    return Inventory(chosen, paths, ends, image is not None, own.instead, own.lost, own.behind)
 
 
 _METADATA = TopicPartition(METADATA_LOG, 0)
@@ -207,6 +215,7 @@ class _BrokersTopics:
     def __init__(self, directories: Directories, progress: Callable[[int], object]) -> None:
         self.instead: list[str] = []
         self.lost: dict[TopicPartition, KcliError] = {}
+        self.behind: dict[TopicPartition, Collection[int]] = {}
         self._directories, self._progress = directories, progress
 
     def read(self) -> None:
@@ -243,6 +252,8 @@ class _BrokersTopics:
         damage = _damage(found.taken) or (_damage(found.instead) if found.instead is not None else None)
         if damage is not None:
             self._take(tp, None if found.instead is None else found.taken.folder, damage)
+        if found.absent and tp not in self.lost:
+            self.behind[tp] = found.absent
 
     def _take(self, tp: TopicPartition, folder: PartitionFolder | None, damage: KcliError) -> None:
         self._directories.narrow(tp, folder)

@@ -6,7 +6,7 @@ which are of which; the source deletes nothing, so the target must not either; a
 which a mirror states when it is promoted.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kcli.account.outcomes import GOOD
 from kcli.account.survey import Missing
@@ -68,6 +68,18 @@ def lost_states(inventory: Inventory, *, groups: bool) -> Iterator[Missing]:
                 do="name the log directories of other brokers as well: each replica has a copy",
             )
             yield Missing(str(tp), "", error)
+    for tp, brokers in inventory.behind.items():
+        if groups or tp.topic != group_state.TOPIC:
+            yield Missing(str(tp), "", _not_in_sync(tp, brokers))
+
+
+def _not_in_sync(tp: TopicPartition, brokers: Collection[int]) -> NotThereError:
+    named = f"broker{'s' if len(brokers) > 1 else ''} {', '.join(map(str, sorted(brokers)))}"
+    return NotThereError(
+        f"{tp}: the last records that brokers acknowledged may be missing",
+        why=f"only replicas of {named} were in sync, and their log directories are not among the given paths",
+        do=f"name the log directories of {named} as well",
+    )
 
 
 def moved_on(
@@ -142,6 +154,7 @@ class Restore(Mirror):
             one = self._inventory.chosen.get(copy.source)
             if one is not None and one.taken.damages and self._settings.on_gap == "fail":
                 yield one.taken.damages[0].in_partition(copy.source)
+                yield from self.losses({copy.source: ()})
             elif one is not None:
                 damaged = [SavedGap(*extent(damage), damage.why, wall_ms()) for damage in one.taken.damages]
                 yield from self.losses({copy.source: [*damaged, *self._holes(copy.source)]})
@@ -161,7 +174,11 @@ class Restore(Mirror):
         return [SavedGap(hole.first, hole.stop - 1, _NO_SEGMENT, wall_ms()) for hole in holes]
 
     def losses(self, gaps: Mapping[TopicPartition, Sequence[SavedGap]]) -> Iterator[KcliError]:
-        """The gaps that this run has not reported itself."""
+        """The gaps that this run has not reported itself, and the partitions of which no replica was in sync."""
+        for tp in gaps:
+            one = self._inventory.chosen.get(tp)
+            if one is not None and one.absent:
+                yield _not_in_sync(tp, one.absent)
         own = {copy.source: {gap.first for gap in copy.gaps} for copy in self._plan.copies}
         for tp, some in gaps.items():
             for gap in some:
@@ -237,7 +254,6 @@ _REPHRASED = (
     ("if the mirror is to set it again", "if the restore is to set it again"),
     ("check -t and --from", "check -t, or name the log directories of other brokers as well"),
     ("--sync-groups copies committed offsets", "--with-groups sets the committed offsets of groups"),
-    ("leave --no-standby out, and this instance takes over when that one ends", "wait until it has ended"),
     ("run the mirror more often than the source deletes records, or keep them longer there", ""),
 )
 

@@ -235,6 +235,8 @@ class Directories:
         ids = {folder.topic_id for folder in folders} - {NO_UUID}
         stored = self._stored_id(name) if len(ids) > 1 else None
         topic_id = stored or max(ids, key=lambda one: _last_change(folders, one), default=NO_UUID)
+        if topic_id == NO_UUID and name != METADATA_LOG:  # before Kafka 2.8, or the file is lost
+            topic_id = self._stored_id(name) or NO_UUID
         partitions: dict[int, tuple[PartitionFolder, ...]] = {}
         for folder in folders:
             if folder.topic_id in (topic_id, NO_UUID):

@@ -203,6 +203,11 @@ def committed(*rows: tuple[str, int, int]) -> list[RecordBatch]:
     ]
 
 
+def registered(number: int) -> RegisterBrokerRecord:
+    """A broker."""
+    return RegisterBrokerRecord(broker_id=number, broker_epoch=1, end_points=[], features=[], rack=None)
+
+
 def controllers(*, leader: int, isr: list[int]) -> list[RecordBatch]:
     """A metadata log: brokers 1 and 2, topics ``t`` and ``__consumer_offsets`` with replicas on both."""
 
@@ -218,12 +223,14 @@ def controllers(*, leader: int, isr: list[int]) -> list[RecordBatch]:
             ),
         ]  # fmt: skip
 
-    brokers = [
-        RegisterBrokerRecord(broker_id=number, broker_epoch=1, end_points=[], features=[], rack=None)
-        for number in (1, 2)
-    ]
     return [
-        metadata_batch(0, *brokers, *topic("t", b"t" * 16, 2), *topic("__consumer_offsets", b"o" * 16, 1))
+        metadata_batch(
+            0,
+            registered(1),
+            registered(2),
+            *topic("t", b"t" * 16, 2),
+            *topic("__consumer_offsets", b"o" * 16, 1),
+        )
     ]
 
 
@@ -242,7 +249,7 @@ def test_damage_of_the_brokers_own_topics_costs_what_they_say_and_nothing_else(
     own = {
         "__consumer_offsets": offsets,
         "__transaction_state": [batch_of(at, [(b"\0\0\0\1a", None)]) for at in range(2)],
-        "__cluster_metadata": [*controllers(leader=1, isr=[1]), metadata_batch(5)],
+        "__cluster_metadata": [*controllers(leader=1, isr=[1, 2]), metadata_batch(7, registered(2))],
     }
     for number, (name, batches) in enumerate(own.items()):
         folder = disk / f"{name}-0"
@@ -317,7 +324,8 @@ def test_that_no_replica_was_in_sync_is_no_whole_restore(cluster: FakeCluster, d
 
 
 _NOT_IN_A_RESTORE = {
-    "acls", "follow", "job", "promotion", "loops.py", "group_position.py", "last_values.py", "selection.py", "verification.py",
+    "acls", "follow", "job", "promotion", "loops.py", "group_position.py", "last_values.py", "selection.py",
+    "verification.py",
 }  # fmt: skip
 """Parts of the mirror that no restore runs, or whose options it sets itself."""
 _SET = {"--from", "--no-standby", "--offset", "--on-recreate", "--verify"}

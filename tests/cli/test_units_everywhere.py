@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -11,6 +12,7 @@ from kcli.cli import cli
 from kcli.commands.registry import NOUN, ROWS
 from tests.fake.cluster import FakeCluster
 from tests.run import Done, kcli
+from tests.segments import batch, write
 
 LINES = {
     "topics create --config": "made --dry-run",
@@ -20,6 +22,7 @@ LINES = {
     "quotas alter --set": "--user a --dry-run",
     "mirror run --config": "--from {broker} --to {broker} -t t --map-topic t=made --dry-run",
     "pipeline mirror --config": "--from {broker} --to {broker} -t t --map-topic t=made --dry-run --runner inline",
+    "segments restore --config": "restored-0 --to {broker} --dry-run",
 }
 """The rest of a line with the option."""
 ELEMENTS = {"--append": "elements of a list", "--remove": "elements of a list"}
@@ -43,7 +46,9 @@ FOUND = [one for one in options() if one.split()[-1] not in {**ELEMENTS, **NO_CO
 
 
 @pytest.fixture
-def cluster() -> Iterator[FakeCluster]:
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCluster]:
+    write(tmp_path / "restored-0", [batch(0)])
+    monkeypatch.chdir(tmp_path)
     with FakeCluster(1, topics={"t": 1}) as made:
         yield made
 
@@ -51,7 +56,7 @@ def cluster() -> Iterator[FakeCluster]:
 def typed(cluster: FakeCluster, option: str, value: str, *more: str) -> Done:
     path, _, flag = option.rpartition(" ")
     rest = LINES[option].replace("{broker}", cluster.bootstrap).split()
-    own = {} if "--from" in rest else {"bootstrap": cluster.bootstrap}
+    own = {} if "--to" in rest else {"bootstrap": cluster.bootstrap}
     return kcli(*path.split(), *rest, flag, value, *more, **own)
 
 

@@ -20,6 +20,7 @@ import pytest
 from kcli.core import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.connection.sasl.token import Token
 from kcli.core.errors import AuthError, ConfigError, KcliError, WrongClusterError
 from kcli.core.net.tls.context import ClientContext, tls_context
@@ -28,6 +29,7 @@ from kcli.core.protocol.messages.list_groups import ListGroupsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcli.core.secret import Secret
+from kcli.core.types import TopicPartition
 from tests.certificates import Authority
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
@@ -211,6 +213,20 @@ def log_dirs(_cluster: FakeCluster) -> None:
             client.connect(10)
             assert client.directories is not None
             assert client.all_topics(client.deadline(10)).topics.keys() == {"orders"}
+
+
+def log_dirs_transactions(_cluster: FakeCluster) -> None:
+    """A transaction that is open at the end of its log hides what follows it, or it is over."""
+
+    def end(**changes: Any) -> int:
+        with Admin(ClientOptions(log_dirs=path, **changes)) as admin:
+            (one,) = admin.list_offsets({TopicPartition("orders", 0): -1}, committed_only=True).values()
+        assert isinstance(one, OffsetInfo)
+        return one.offset
+
+    with TemporaryDirectory() as path:
+        write(Path(path, "orders-0"), [batch(0), batch(1, producer=1, transactional=True), batch(2)])
+        assert (end(), end(log_dirs_transactions="end")) == (1, 3)
 
 
 def metadata_allowed_hosts(cluster: FakeCluster) -> None:
@@ -562,20 +578,19 @@ def allow_plaintext_secrets(cluster: FakeCluster) -> None:
 PROOFS: dict[str, Callable[[FakeCluster], None]] = {
     proof.__name__: proof
     for proof in (
-        bootstrap_servers, log_dirs, client_id, security_protocol, ssl_ca_location, ssl_ca_pem, ssl_truststore_type,
-        ssl_truststore_password, ssl_certificate_location, ssl_key_location, ssl_certificate_pem, ssl_key_pem,
-        ssl_key_password, ssl_keystore_location, ssl_keystore_type, ssl_keystore_password,
+        bootstrap_servers, log_dirs, log_dirs_transactions, client_id, security_protocol, ssl_ca_location, ssl_ca_pem,
+        ssl_truststore_type, ssl_truststore_password, ssl_certificate_location, ssl_key_location, ssl_certificate_pem,
+        ssl_key_pem, ssl_key_password, ssl_keystore_location, ssl_keystore_type, ssl_keystore_password,
         ssl_endpoint_identification_algorithm, enable_ssl_certificate_verification, request_timeout_ms,
-        default_api_timeout_ms, socket_connection_setup_timeout_ms, reconnect_backoff_ms,
-        reconnect_backoff_max_ms, retry_backoff_ms, retry_backoff_max_ms, metadata_max_age_ms,
-        connections_max_idle_ms, send_buffer_bytes, receive_buffer_bytes, receive_message_max_bytes, cluster_id,
-        allow_auto_create_topics, metadata_allowed_hosts, sasl_mechanism, sasl_username, sasl_password,
-        sasl_tokenauth,
-        sasl_oauthbearer_token_provider, sasl_oauthbearer_token_file, sasl_oauthbearer_token_command,
-        sasl_oauthbearer_extensions, sasl_oauthbearer_token_endpoint_url, sasl_oauthbearer_client_id,
-        sasl_oauthbearer_client_secret, sasl_oauthbearer_scope, sasl_oauthbearer_header_urlencode,
-        sasl_oauthbearer_ca_location, sasl_aws_region, sasl_aws_profile, sasl_kerberos_service_name,
-        sasl_kerberos_principal, sasl_kerberos_keytab, allow_plaintext_secrets,
+        default_api_timeout_ms, socket_connection_setup_timeout_ms, reconnect_backoff_ms, reconnect_backoff_max_ms,
+        retry_backoff_ms, retry_backoff_max_ms, metadata_max_age_ms, connections_max_idle_ms, send_buffer_bytes,
+        receive_buffer_bytes, receive_message_max_bytes, cluster_id, allow_auto_create_topics, metadata_allowed_hosts,
+        sasl_mechanism, sasl_username, sasl_password, sasl_tokenauth, sasl_oauthbearer_token_provider,
+        sasl_oauthbearer_token_file, sasl_oauthbearer_token_command, sasl_oauthbearer_extensions,
+        sasl_oauthbearer_token_endpoint_url, sasl_oauthbearer_client_id, sasl_oauthbearer_client_secret,
+        sasl_oauthbearer_scope, sasl_oauthbearer_header_urlencode, sasl_oauthbearer_ca_location, sasl_aws_region,
+        sasl_aws_profile, sasl_kerberos_service_name, sasl_kerberos_principal, sasl_kerberos_keytab,
+        allow_plaintext_secrets,
     )
 }  # fmt: skip
 

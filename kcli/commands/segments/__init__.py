@@ -25,5 +25,5 @@ def segments() -> None:
     """Read the files of brokers' logs: list, describe, dump, verify and restore them, without a broker and without Java.
 
     Paths are log directories of brokers, folders of several of them, folders of partitions such as orders-3, or single
-    .log files. Nothing is ever written. The broker may be running: what it writes meanwhile is not included.
+    .log files. These files are only read. The broker may be running: what it writes meanwhile is not included.
     """

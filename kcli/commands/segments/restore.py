@@ -25,7 +25,7 @@ from kcli.flows.mirror.settings import MirrorSettings, Pace
     "restore",
     exits={
         5: "a batch is damaged (--on-corrupt stop)",
-        6: "parts are missing: partitions, replicas in sync, damaged batches, topics of the brokers, or offsets of groups",
+        6: "partitions, replicas in sync, damaged batches, topics of the brokers, or offsets of groups are missing",
         7: "a topic of the target has records that are not of this restore, or cannot hold an exact copy",
         8: "what was restored differs from the files",
     },
@@ -93,10 +93,11 @@ def restore(
     PATH is a log directory, as log.dirs names it; give those of all brokers and disks that are left. Without -t, all
     topics are restored but the internal ones. Of the replicas of a partition, the one that is whole and has most is
     taken. Topics are created with the partitions and the configuration that they had, as far as the metadata log is
-    there. Batches are sent as the bytes in which they were stored, where brokers accept that.
+    there.
 
-    What a reader with read_committed would get is restored: no record of a transaction that was aborted. A transaction
-    that was open when the brokers ended is aborted, unless its coordinator had decided to commit it.
+    Batches are sent as the bytes in which they were stored, where brokers accept that. What a reader with
+    read_committed would get is restored: no record of a transaction that was aborted. A transaction that was open when
+    the brokers ended is aborted, unless its coordinator had decided to commit it.
 
     The plan says what is whole, damaged, or missing. Killed at any moment and run again, the same line continues, and
     nothing is stored twice. At the end, all restored records are read back and compared, and the report says for each

@@ -20,8 +20,10 @@ Decode = Callable[..., tuple[Any, int]]
 """As ``compiler.decode``."""
 
 API_VERSIONS = 18
-_PRODUCE, _METADATA, _VOTE = 0, 3, 52
+_METADATA, _VOTE = 3, 52
 """Of every broker, and of every controller."""
+_WRITES = frozenset((0, 8, 11, 19, 22))
+"""Produce, OffsetCommit, JoinGroup, CreateTopics and InitProducerId: log directories offer none of them."""
 
 _HEADER = struct.Struct(">ihhi")
 """Size, API, version, correlation id."""
@@ -116,7 +118,7 @@ def choose_version(
     theirs = offered.get(request.api_key)
     if theirs is None:
         is_controller = _METADATA not in offered and _VOTE in offered
-        if _METADATA in offered and _PRODUCE not in offered:
+        if _METADATA in offered and not offered.keys() & _WRITES:
             raise UnsupportedError(
                 f"{where} does not offer {request.api_name}",
                 why="log directories are only read",

@@ -19,6 +19,7 @@ from kcli.core.names import group_shown
 from kcli.core.offline import group_state, transaction_state
 from kcli.core.offline.image import TOPIC as METADATA_LOG
 from kcli.core.types import TopicPartition
+from kcli.flows.configs.units import with_unit
 from kcli.flows.mirror.groups.offsets import GroupsAccount
 from kcli.flows.mirror.job.state import JobState, RecoveryPoint, SavedGap
 from kcli.flows.mirror.job.store import saved_jobs
@@ -188,7 +189,13 @@ class Restore(Mirror):
                     )
 
     def _remarks(self, plan: Plan) -> list[str]:
-        return [*_replicas(plan, self._settings.replicas), *remarks(self._inventory), *super()._remarks(plan)]
+        given = [f"{key}={with_unit(key, value)}" for key, value in self._settings.configs]
+        return [
+            *_replicas(plan, self._settings.replicas),
+            *([f"  set on the restored topics: {', '.join(given)}"] if given else []),
+            *remarks(self._inventory),
+            *super()._remarks(plan),
+        ]
 
     def points(self) -> Mapping[TopicPartition, RecoveryPoint]:
         """What of the source the target has, by what the job has saved."""

@@ -7,6 +7,7 @@ from kcli.core.error_codes import CODES
 from kcli.core.errors import (
     BrokerError,
     ConnectError,
+    DamagedFileError,
     KcliError,
     OutcomeUnknownError,
     PartlyFailedError,
@@ -67,6 +68,12 @@ def test_an_unknown_outcome_is_an_error_of_the_connection() -> None:
     assert issubclass(OutcomeUnknownError, ConnectError)
 
 
+def test_a_damaged_file_is_corrupt_data() -> None:
+    error = DamagedFileError("orders-3/0.log", 512, why="its checksum differs")
+    assert (error.exit_code, error.position) == (5, 512)
+    assert "orders-3/0.log" in str(error)
+
+
 def test_many_failures_end_with_the_code_of_the_first() -> None:
     error = PartlyFailedError("2 of 3 topics", BrokerError(29, "topic t", do="ask for permission"))
     assert error.exit_code == 4
@@ -78,7 +85,11 @@ def test_many_failures_end_with_the_code_of_the_first() -> None:
 
 @pytest.mark.parametrize(
     "cls",
-    [c for c in CLASSES if c not in (BrokerError, PartlyFailedError, PartlyQueuedError, StoppedError)],
+    [
+        c
+        for c in CLASSES
+        if c not in (BrokerError, DamagedFileError, PartlyFailedError, PartlyQueuedError, StoppedError)
+    ],
 )
 def test_every_class_has_a_legal_exit_code(cls: type[KcliError]) -> None:
     error = cls(87, "what") if issubclass(cls, BrokerError) else cls("what")

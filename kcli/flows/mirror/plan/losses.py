@@ -36,6 +36,7 @@ from kcli.output.tables import time_text as instant_text
 
 _UNLIMITED = "9223372036854775807"
 _KEEPS_ALL = {RETENTION_MS: "-1", RETENTION_BYTES: "-1"}
+"""In place of the configuration of a source that deletes nothing any more, and that none can be synchronised with."""
 
 Found = Mapping[TopicPartition, OffsetInfo | KcliError]
 
@@ -63,9 +64,7 @@ def check_losses(
     for one in plan.items:
         if one.error is None and not one.is_idle:
             items.setdefault(one.source.topic, []).append(one)
-    sources = {
-        topic: {**plan.found.sources[topic].configs, **(_KEEPS_ALL if keeps_all else {})} for topic in items
-    }
+    sources = {topic: _KEEPS_ALL if keeps_all else plan.found.sources[topic].configs for topic in items}
     bounds = {
         route.source: _bounds(
             findings.in_force[route.target],
@@ -211,9 +210,7 @@ def _too_large(
 
 
 def _would_delete(route: Route, values: Values, source: Values, key: str, what: str) -> Finding:
-    as_source = (
-        "" if math.isinf(kept(source, key)) else "--sync-configs effective keeps what the source keeps, "
-    )
+    as_source = "" if source is _KEEPS_ALL else "--sync-configs effective keeps what the source keeps, "
     return Finding(
         route,
         f"{what} ({key}={values[key]})",

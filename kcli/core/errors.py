@@ -157,6 +157,20 @@ class DamagedFileError(CorruptRecordsError):
         self.position = position
         self.offset = offset
 
+    def from_offset(self, offset: int) -> "DamagedFileError":
+        """The same for who reads from this offset on: what is before it is not asked for, and may be whole."""
+        if self.offset >= offset:
+            return self
+        return DamagedFileError(
+            self.path,
+            self.position,
+            why=self.why,
+            do=self.do,
+            offset=offset,
+            next_offset=self.next_offset,
+            tp=self.tp,
+        )
+
     def in_partition(self, tp: TopicPartition) -> "DamagedFileError":
         """See CorruptRecordsError."""
         if self.tp is not None:

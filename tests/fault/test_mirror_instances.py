@@ -196,7 +196,7 @@ def test_a_restart_after_a_kill_waits_for_no_session(
         first.kill()
         first.communicate(timeout=PATIENCE)
     assert not target.seen(LeaveGroupRequest)
-    done = mirrored(source, target, *delivery)
+    done = mirrored(source, target, "--no-standby", *delivery)
     assert done.code == 0, done
     assert target.seen(LeaveGroupRequest)
     assert "stand-by" not in done.err

@@ -17,7 +17,7 @@ from kcli.flows.mirror.plan.plan import CopyPlan
 from kcli.flows.mirror.settings import MirrorSettings
 from kcli.flows.mirror.topics.preflight import ConflictError
 from kcli.flows.segments.inventory import Inventory, take_inventory
-from kcli.flows.segments.restore import Restore, rephrased
+from kcli.flows.segments.restore import Restore, lost_states, moved_on, rephrased
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted
 
@@ -84,6 +84,8 @@ def restore_topics(inv: Invocation, paths: Sequence[str], target: str, settings:
     shown = _Shown(inv, Names(ClusterName(here.servers, ""), there.name, "", there.option))
     inv.rephrase = rephrased
     inventory = _inventory(inv, here, settings)
+    for lost in lost_states(inventory, groups=bool(settings.groups)):
+        inv.lacks(lost)
     if inventory.chosen:  # else the selection is refused, by what is there
         here.narrowed(inventory.paths)
     with Restore(settings, here, there, shown, inventory, hooks=inv.hooks, timeout=inv.timeout) as restore:
@@ -95,6 +97,10 @@ def restore_topics(inv: Invocation, paths: Sequence[str], target: str, settings:
         gaps = restore.gaps(points)
         for error in restore.losses(gaps):
             inv.failed(error)
+        synced, said = moved_on(result.synced, gaps)
+        for text in said:
+            inv.talk.warn(text)
+        result = result._replace(synced=synced)
     further = {
         tp: {**recovery_row(point), "gaps": [[gap.first, gap.last] for gap in gaps.get(tp, ())]}
         for tp, point in points.items()

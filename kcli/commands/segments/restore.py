@@ -25,7 +25,7 @@ from kcli.flows.mirror.settings import MirrorSettings, Pace
     "restore",
     exits={
         5: "a batch is damaged (--on-corrupt stop)",
-        6: "a partition has no folder, damaged batches were left out, or an offset of a group is not set",
+        6: "partitions, replicas in sync, damaged batches, topics of the brokers, or offsets of groups are missing",
         7: "a topic of the target has records that are not of this restore, or cannot hold an exact copy",
         8: "what was restored differs from the files",
     },
@@ -113,7 +113,6 @@ def restore(
         exactly_once=True,
         until_caught_up=True,
         verify=True,
-        stand_by=False,
         **given,
     )
     from kcli.commands.segments._restoring import restore_topics  # not for --help

@@ -437,7 +437,8 @@ class Cluster:
             self.view = apply_metadata(self.view, answer, None, keep=names)
         else:
             self.view = apply_metadata(self.view, answer, names)
-        for address in self._bootstrap:
+        # The brokers of log directories have one address, and each answers for itself.
+        for address in self._bootstrap if self.directories is None else ():
             for node in self.view.nodes.values():
                 if (node.host, node.port) == (address.host, address.port):
                     # The connection stays, though its broker has a number now: a second one to the same broker

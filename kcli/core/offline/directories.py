@@ -13,6 +13,7 @@ from kcli.core.addresses import cluster_place
 from kcli.core.errors import (
     ConfigError,
     CorruptRecordsError,
+    DamagedFileError,
     KcliError,
     NotFoundError,
     UnreadableFileError,
@@ -143,6 +144,21 @@ class Directories:
             self._logs[self._recent.popitem(last=False)[0]].release()
         return self._logs[tp]
 
+    def narrow(self, tp: TopicPartition, folder: PartitionFolder | None) -> None:
+        """Reads this replica of a partition and no other one; None: as if no folder had the partition."""
+        topic = self.topics[tp.topic]
+        partitions = dict(topic.partitions)
+        if folder is None:
+            partitions.pop(tp.partition, None)
+        else:
+            partitions[tp.partition] = (folder,)
+        self.topics[tp.topic] = topic._replace(partitions=partitions)
+        log = self._logs.pop(tp, None)
+        if log is not None:
+            log.close()
+        self._recent.pop(tp, None)
+        self._made.clear()
+
     def failure(self, tp: TopicPartition, offset: int) -> KcliError | None:
         """Why a partition cannot be read at an offset, with file and position; None if it can, as far as is known."""
         known = self.failures.pop(tp, None)
@@ -152,6 +168,8 @@ class Directories:
             log = self.log(tp)
             if log is not None:
                 next(log.batches(offset, offset + 1, verify=True), None)
+        except DamagedFileError as error:
+            return error.from_offset(offset).in_partition(tp)
         except CorruptRecordsError as error:
             return error.in_partition(tp)
         except KcliError as error:
@@ -225,6 +243,8 @@ class Directories:
         ids = {folder.topic_id for folder in folders} - {NO_UUID}
         stored = self._stored_id(name) if len(ids) > 1 else None
         topic_id = stored or max(ids, key=lambda one: _last_change(folders, one), default=NO_UUID)
+        if topic_id == NO_UUID and name != METADATA_LOG:  # before Kafka 2.8, or the file is lost
+            topic_id = self._stored_id(name) or NO_UUID
         partitions: dict[int, tuple[PartitionFolder, ...]] = {}
         for folder in folders:
             if folder.topic_id in (topic_id, NO_UUID):

@@ -184,7 +184,7 @@ class Mirror(Driver):
             self._stack.enter_context(locked(settings.checkpoint))
         elif not settings.stand_by:
             holder = read_instances(self._target_admin, [self._id])[self._id].holder
-            if holder is not None:
+            if holder is not None and not holder.is_dead:
                 raise held(
                     self._id,
                     holder,

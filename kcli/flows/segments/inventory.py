@@ -12,7 +12,10 @@ from kcli.core.errors import DamagedFileError, KcliError
 from kcli.core.logdir.folders import PartitionFolder
 from kcli.core.logdir.partition_log import OpenTransaction, PartitionLog
 from kcli.core.logdir.replicas import Replica, choose_replica
+from kcli.core.offline import group_state, transaction_state
 from kcli.core.offline.directories import Directories
+from kcli.core.offline.image import TOPIC as METADATA_LOG
+from kcli.core.offline.metadata_log import NotHereError
 from kcli.core.offline.states import transactions
 from kcli.core.records.segment import Tail
 from kcli.core.types import TopicPartition
@@ -47,11 +50,14 @@ class Examined(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """The replica that is read, and the others; ``instead``: the one that has more, and is damaged."""
+    """The replica that is read, and the others; ``instead``: the one that has more, and is damaged. ``absent``: the
+    brokers whose replicas were in sync, where none of them is there: what they acknowledged last may be missing.
+    """
 
     taken: Examined
     others: Sequence[Examined]
     instead: Examined | None = None
+    absent: Collection[int] = ()
 
 
 def examine(folder: PartitionFolder, progress: Callable[[int], object], *, may_lack: bool) -> Examined:
@@ -111,6 +117,8 @@ def _scanned(
 def choose(replicas: Sequence[Examined], isr: Collection[int] = ()) -> Chosen:
     """Of the replicas of one partition. Pure."""
     able = [one for one in replicas if one.unreadable is None] or list(replicas)
+    known = all(one.replica.node_id >= 0 for one in able)
+    absent = sorted(isr) if known and not any(one.replica.node_id in isr for one in able) else ()
     best = able[choose_replica([one.replica for one in able], isr).number]
     if not best.is_whole:
         enough = [
@@ -123,8 +131,8 @@ def choose(replicas: Sequence[Examined], isr: Collection[int] = ()) -> Chosen:
         ]
         if enough:
             taken = enough[choose_replica([one.replica for one in enough]).number]
-            return Chosen(taken, [one for one in replicas if one is not taken], best)
-    return Chosen(best, [one for one in replicas if one is not best])
+            return Chosen(taken, [one for one in replicas if one is not taken], best, absent)
+    return Chosen(best, [one for one in replicas if one is not best], absent=absent)
 
 
 class OpenEnd(NamedTuple):
@@ -139,16 +147,25 @@ class OpenEnd(NamedTuple):
     commits: bool | None
 
 
+_NOTHING: Mapping[TopicPartition, KcliError] = {}
+_NOBODY: Mapping[TopicPartition, Collection[int]] = {}
+
+
 class Inventory(NamedTuple):
     """``chosen`` has the partitions that have a folder, of the topics that are selected. ``paths``: the folders that are
     read, with those of the brokers' own topics. ``open``: transactions without an end. ``has_image``: whether the
-    metadata log is there, which has partitions and configurations of topics.
+    metadata log is there, which has partitions and configurations of topics. ``instead``: which replicas of the brokers'
+    own topics are read, as others are damaged; ``lost``: which partitions of them no folder has undamaged; ``behind``: of
+    which no replica is there that was in sync, with the brokers that have one.
     """
 
     chosen: Mapping[TopicPartition, Chosen]
     paths: Sequence[str]
     open: Sequence[OpenEnd] = ()
     has_image: bool = True
+    instead: Sequence[str] = ()
+    lost: Mapping[TopicPartition, KcliError] = _NOTHING
+    behind: Mapping[TopicPartition, Collection[int]] = _NOBODY
 
 
 def take_inventory(
@@ -157,13 +174,17 @@ def take_inventory(
     excludes: Sequence[str],
     progress: Callable[[int], object],
 ) -> Inventory:
-    """Reads all replicas of the topics that are selected."""
+    """Reads all replicas of the topics that are selected, and of those of the brokers that a restore needs."""
     chosen: dict[TopicPartition, Chosen] = {}
     paths: list[str] = []
+    own = _BrokersTopics(directories, progress)
+    own.read()
     image = directories.known_image()
     for topic in directories.topics.values():
-        if is_internal(topic.name) or topic.name.startswith("__cluster_"):
+        if topic.name in _OF_BROKERS:
             paths += [folder.path for folders in topic.partitions.values() for folder in folders]
+        elif is_internal(topic.name):
+            continue
         elif selects(selectors, topic.name) and not selects(excludes, topic.name):
             for number, folders in sorted(topic.partitions.items()):
                 tp = TopicPartition(topic.name, number)
@@ -177,7 +198,75 @@ def take_inventory(
                 ]
                 chosen[tp] = choose(read, directories.in_sync(tp))
                 paths.append(chosen[tp].taken.folder.path)
-    return Inventory(chosen, paths, list(_open_ends(directories, chosen)), image is not None)
+    ends = list(_open_ends(directories, chosen))
+    return Inventory(chosen, paths, ends, image is not None, own.instead, own.lost, own.behind)
+
+
+_METADATA = TopicPartition(METADATA_LOG, 0)
+_OF_BROKERS = (METADATA_LOG, group_state.TOPIC, transaction_state.TOPIC)
+
+
+class _BrokersTopics:
+    """The brokers' own topics, as far as they are whole: the directories read one undamaged replica of each partition.
+
+    One that is damaged in all folders counts as absent: its state could only be an older one, of which nobody could tell.
+    """
+
+    def __init__(self, directories: Directories, progress: Callable[[int], object]) -> None:
+        self.instead: list[str] = []
+        self.lost: dict[TopicPartition, KcliError] = {}
+        self.behind: dict[TopicPartition, Collection[int]] = {}
+        self._directories, self._progress = directories, progress
+
+    def read(self) -> None:
+        """Reads them; the metadata log first, which says who was in sync."""
+        topics = self._directories.topics
+        if METADATA_LOG in topics:
+            self._read_metadata_log(topics[METADATA_LOG].partitions.get(0, ()))
+        for name in _OF_BROKERS[1:]:
+            topic = topics.get(name)
+            for number, folders in sorted(topic.partitions.items()) if topic is not None else ():
+                self._read(TopicPartition(name, number), folders)
+
+    def _read_metadata_log(self, folders: Sequence[PartitionFolder]) -> None:
+        """By what it says: damage before the newest snapshot does no harm."""
+        try:
+            self._directories.image()
+            return
+        except NotHereError:
+            return
+        except KcliError as error:
+            damage = error
+        ends: dict[int, PartitionFolder] = {}
+        for folder in folders:
+            self._directories.narrow(_METADATA, folder)
+            try:
+                ends[self._directories.image().end_offset] = folder
+            except KcliError:
+                continue
+        self._take(_METADATA, ends[max(ends)] if ends else None, damage)
+
+    def _read(self, tp: TopicPartition, folders: Sequence[PartitionFolder]) -> None:
+        read = [examine(one, self._progress, may_lack=True) for one in folders]
+        found = choose(read, self._directories.in_sync(tp))
+        damage = _damage(found.taken) or (_damage(found.instead) if found.instead is not None else None)
+        if damage is not None:
+            self._take(tp, None if found.instead is None else found.taken.folder, damage)
+        if found.absent and tp not in self.lost:
+            self.behind[tp] = found.absent
+
+    def _take(self, tp: TopicPartition, folder: PartitionFolder | None, damage: KcliError) -> None:
+        self._directories.narrow(tp, folder)
+        if folder is None:
+            self.lost[tp] = damage
+        else:
+            self.instead.append(
+                f"  {tp}: read from {folder.path}, since another replica is damaged: {damage}"
+            )
+
+
+def _damage(one: Examined) -> KcliError | None:
+    return one.unreadable or next(iter(one.damages), None)
 
 
 def _open_ends(directories: Directories, chosen: Mapping[TopicPartition, Chosen]) -> Iterator[OpenEnd]:
@@ -194,6 +283,7 @@ def _open_ends(directories: Directories, chosen: Mapping[TopicPartition, Chosen]
 
 def remarks(found: Inventory) -> Iterator[str]:
     """What the plan says of all partitions together."""
+    yield from found.instead
     if not found.has_image:
         yield (
             "  no metadata log is there: topics get the partitions that have a folder, and the target's configuration"

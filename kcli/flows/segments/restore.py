@@ -6,15 +6,22 @@ which are of which; the source deletes nothing, so the target must not either; a
 which a mirror states when it is promoted.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from kcli.account.outcomes import GOOD
+from kcli.account.survey import Missing
+from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.hooks import Hooks
+from kcli.core.names import group_shown
+from kcli.core.offline import group_state, transaction_state
+from kcli.core.offline.image import TOPIC as METADATA_LOG
 from kcli.core.types import TopicPartition
 from kcli.flows.configs.units import with_unit
-from kcli.flows.mirror.job.state import RecoveryPoint, SavedGap
+from kcli.flows.mirror.groups.offsets import GroupsAccount
+from kcli.flows.mirror.job.state import JobState, RecoveryPoint, SavedGap
 from kcli.flows.mirror.job.store import saved_jobs
 from kcli.flows.mirror.job.writer import Target
 from kcli.flows.mirror.plan.plan import CopyPlan
@@ -37,6 +44,62 @@ class NotThereError(KcliError):
     """A partition, or some of its offsets, is in none of the folders."""
 
     exit_code = ExitCode.PARTLY
+
+
+class LostStateError(KcliError):
+    """A partition of a topic of the brokers themselves is damaged in all folders."""
+
+    exit_code = ExitCode.PARTLY
+
+
+_LACKS = {
+    METADATA_LOG: "topics get the partitions that have a folder, and the target's configuration",
+    group_state.TOPIC: "committed offsets of the groups that it keeps are not set",
+    transaction_state.TOPIC: "transactions that it keeps, and that were open, are not restored",
+}
+
+
+def lost_states(inventory: Inventory, *, groups: bool) -> Iterator[Missing]:
+    """What the restore lacks of the brokers' own topics; groups only count where they are asked for."""
+    for tp, damage in inventory.lost.items():
+        if groups or tp.topic != group_state.TOPIC:
+            error = LostStateError(
+                f"{tp} is not read: {_LACKS[tp.topic]}",
+                why=str(damage),
+                do="name the log directories of other brokers as well: each replica has a copy",
+            )
+            yield Missing(str(tp), "", error)
+    for tp, brokers in inventory.behind.items():
+        if groups or tp.topic != group_state.TOPIC:
+            yield Missing(str(tp), "", _not_in_sync(tp, brokers))
+
+
+def _not_in_sync(tp: TopicPartition, brokers: Collection[int]) -> NotThereError:
+    named = f"broker{'s' if len(brokers) > 1 else ''} {', '.join(map(str, sorted(brokers)))}"
+    return NotThereError(
+        f"{tp}: the last records that brokers acknowledged may be missing",
+        why=f"only replicas of {named} were in sync, and their log directories are not among the given paths",
+        do=f"name the log directories of {named} as well",
+    )
+
+
+def moved_on(
+    account: GroupsAccount, gaps: Mapping[TopicPartition, Sequence[SavedGap]]
+) -> tuple[GroupsAccount, list[str]]:
+    """The account, and what is to be said of the groups whose next record is not restored. Pure."""
+    offsets, said = [], []
+    for one in account.offsets:
+        at, tp = one.source_offset, one.source
+        gap = None
+        if tp is not None and at is not None and one.status in GOOD:
+            gap = next((gap for gap in gaps.get(tp, ()) if gap.first <= at <= gap.last), None)
+        verdict = one.verdict
+        if gap is not None:
+            why = f"offsets {gap.first} to {gap.last} are not restored: it goes on with the first record behind them"
+            verdict = verdict._replace(why=why)
+            said.append(f"group {group_shown(one.group)}, {tp}: offset {at}: {why}")
+        offsets.append(one._replace(verdict=verdict))
+    return account._replace(offsets=offsets), said
 
 
 class Restore(Mirror):
@@ -71,6 +134,9 @@ class Restore(Mirror):
     def _default_name(self, source_id: str) -> str:  # noqa: ARG002 - the identity has the source beside the name
         return JOB
 
+    def _jobs_on_source(self, admin: Admin, *, again: bool = False) -> list[JobState]:  # noqa: ARG002 - nobody writes there
+        return []
+
     def _planned(self, source_id: str) -> CopyPlan:
         plan = super()._planned(source_id)
         findings = plan.found.findings
@@ -89,6 +155,7 @@ class Restore(Mirror):
             one = self._inventory.chosen.get(copy.source)
             if one is not None and one.taken.damages and self._settings.on_gap == "fail":
                 yield one.taken.damages[0].in_partition(copy.source)
+                yield from self.losses({copy.source: ()})
             elif one is not None:
                 damaged = [SavedGap(*extent(damage), damage.why, wall_ms()) for damage in one.taken.damages]
                 yield from self.losses({copy.source: [*damaged, *self._holes(copy.source)]})
@@ -108,7 +175,11 @@ class Restore(Mirror):
         return [SavedGap(hole.first, hole.stop - 1, _NO_SEGMENT, wall_ms()) for hole in holes]
 
     def losses(self, gaps: Mapping[TopicPartition, Sequence[SavedGap]]) -> Iterator[KcliError]:
-        """The gaps that this run has not reported itself."""
+        """The gaps that this run has not reported itself, and the partitions of which no replica was in sync."""
+        for tp in gaps:
+            one = self._inventory.chosen.get(tp)
+            if one is not None and one.absent:
+                yield _not_in_sync(tp, one.absent)
         own = {copy.source: {gap.first for gap in copy.gaps} for copy in self._plan.copies}
         for tp, some in gaps.items():
             for gap in some:
@@ -176,9 +247,20 @@ _REPHRASED = (
     ("--on-gap record copies what is left and reports the gap", "--on-corrupt skip restores what is left"),
     (", or choose partitions by key: --partitions by-key", ""),
     ("run it again with --verify-only", "run it again"),
+    (
+        "check --sync-groups and --from",
+        "name the log directories of other brokers as well, if groups were there",
+    ),
+    ("leave it out, or exclude it with --exclude-groups", "set its start offsets with `kcli groups rewind`"),
+    (
+        "check -t, --exclude, and the permission to describe topics",
+        "check -t and --exclude, or name the log directories of other brokers as well",
+    ),
+    ("run it again when more is copied", "run it again when more is restored"),
+    ("run the mirror: it has not copied what follows its position", "run it again"),
+    ("if the mirror is to set it again", "if the restore is to set it again"),
     ("check -t and --from", "check -t, or name the log directories of other brokers as well"),
     ("--sync-groups copies committed offsets", "--with-groups sets the committed offsets of groups"),
-    ("leave --no-standby out, and this instance takes over when that one ends", "wait until it has ended"),
     ("run the mirror more often than the source deletes records, or keep them longer there", ""),
 )
 

@@ -11,18 +11,26 @@ from kcli.core.logdir.partition_log import PartitionLog
 from kcli.core.offline.coordinator_log import CoordinatorLog
 from kcli.core.offline.transaction_state import StoredTransactions
 from kcli.core.protocol.stored.transaction_records import PartitionsSchema, TransactionLogValue
+from kcli.core.records.batch import RecordBatch
 from kcli.core.types import TopicPartition
-from tests.stored_log import batch, marker, write_segment
+from tests.unit.core.offline import stored as written
+from tests.unit.core.offline.stored import TRANSACTIONAL, marker, write_log
+
+
+def batch(offset: int, producer: int = -1, key: bytes = b"k", value: bytes = b"v") -> RecordBatch:
+    """A batch of one record, in a transaction if it has a producer."""
+    flags = TRANSACTIONAL if producer >= 0 else 0
+    return written.batch(offset, [(key, value)], producer=producer, flags=flags)
 
 
 @pytest.fixture
 def log(tmp_path: Path) -> PartitionLog:
     """Producer 7 has committed, 8 aborted; 7 and 9 are open, and others have written behind them."""
     batches = [
-        batch(0, 7), marker(1, 7, commit=True), batch(2, 8), marker(3, 8, commit=False), batch(4, 7), batch(5),
+        batch(0, 7), marker(1, 7, committed=True), batch(2, 8), marker(3, 8, committed=False), batch(4, 7), batch(5),
         batch(6, 9), batch(7),
     ]  # fmt: skip
-    write_segment(tmp_path / "t-0", batches)
+    write_log(tmp_path / "t-0", batches)
     return PartitionLog(find([str(tmp_path / "t-0")]).partitions[0])
 
 

@@ -37,11 +37,17 @@ _DUMP = {
     "--cluster-metadata-decoder": "--records",
     "--share-group-state-decoder": "--records",
     "--remote-log-metadata-decoder": NOTHING,
-    "--key-decoder-class=": NOTHING,
-    "--value-decoder-class=": NOTHING,
     "--max-message-size=": "",
     "--max-bytes=": NOTHING,
-    "--skip-record-metadata": NOTHING,
+}
+_DUMP_RECORDS = {
+    **_DUMP,
+    "--files=": "--from-dir {,}",
+    "--print-data-log": "",
+    "--deep-iteration": "",
+    "--skip-record-metadata": "",
+    "--key-decoder-class=": "-s key=SERDE",
+    "--value-decoder-class=": "-s value=SERDE",
 }
 _TOPICS = {
     **_NAMED,
@@ -514,6 +520,9 @@ SCRIPTS: dict[str, tuple[Mode, ...]] = {
     "kafka-dump-log": (
         Mode(("--index-sanity-check",), "segments verify FILE", {**_DUMP, "--index-sanity-check": ""}),
         Mode(("--verify-index-only",), "segments verify FILE", {**_DUMP, "--verify-index-only": ""}),
+        Mode(("--skip-record-metadata",), "consume", _DUMP_RECORDS),
+        Mode(("--key-decoder-class",), "consume", _DUMP_RECORDS),
+        Mode(("--value-decoder-class",), "consume", _DUMP_RECORDS),
         Mode((), "segments dump FILE -o kafka", _DUMP),
     ),
     "kafka-server-start": (Mode((), "sandbox up"),),

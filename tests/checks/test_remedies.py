@@ -30,6 +30,7 @@ NOT_TYPED = {
     "`kcli segments list PATH` lists what is there": "folders of brokers: tests/cli/test_segments.py",
     "`kcli segments list PATH --by topic` lists those that are there": "the same",
     "`kcli segments verify` says whether one of them is damaged; otherwise the leader's log is the right one": "the same",
+    "set its start offsets with `kcli groups rewind`": "a share group of a cluster that is gone",
     "`kcli doctor` finds out why": "read_topic on a broker that is silent for its timeout",
     "wait until it ends; `kcli txn list` shows it": "read_topic on a transaction that stays open for its timeout",
     "check its leader: `kcli topics describe TOPIC` shows it": "a task of Spark on a broker that is silent",

@@ -21,19 +21,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def path_arguments(function: F) -> F:
-    """``PATH…``, at least one that exists: another one beside it is missing."""
-    found: F = click.argument(
-        "paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(), callback=_some_exist
-    )(function)
+    """``PATH…``, at least one."""
+    found: F = click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=click.Path())(function)
     return found
 
 
-def _some_exist(ctx: click.Context, _param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
-    if not ctx.resilient_parsing and not any(map(os.path.lexists, paths)):
-        raise usage(
-            f"{paths[0]} cannot be read", why="there is no such file or folder", do="check the path", ctx=ctx
-        )
-    return paths
+def check_paths(paths: tuple[str, ...]) -> None:
+    """A usage error if none of them exists; one that does not exist beside others is missing."""
+    if not any(map(os.path.lexists, paths)):
+        raise usage(f"{paths[0]} cannot be read", why="there is no such file or folder", do="check the path")
 
 
 def topic_option(function: F) -> F:

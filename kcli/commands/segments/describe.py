@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcli.commands.segments._paths import path_arguments, topic_option
+from kcli.commands.segments._paths import check_paths, path_arguments, topic_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 
@@ -31,6 +31,7 @@ def describe_segments(inv: Invocation, paths: tuple[str, ...], topics: tuple[str
     those of the broker's last seconds. Holes are offsets without a record: compaction leaves them. Whether the topic is
     compacted is in the metadata log, which is read if a path has it.
     """
+    check_paths(paths)
     from kcli.commands.segments import _listing as run  # core is loaded when the command runs
 
     return run.describe_segments(inv, paths, topics)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kcli.commands.segments._paths import path_arguments, topic_option
+from kcli.commands.segments._paths import check_paths, path_arguments, topic_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import REPORT_KINDS
@@ -68,6 +68,7 @@ def dump_segments(
     -o kafka, batches, records and entries are printed as kafka-dump-log.sh of Kafka 4.4 prints them with
     --print-data-log and, for those topics, its decoders.
     """
+    check_paths(paths)
     from kcli.commands.segments import _dumping as run  # core is loaded when the command runs
 
     return run.dump_segments(

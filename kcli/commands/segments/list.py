@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kcli.commands.segments._paths import path_arguments, topic_option
+from kcli.commands.segments._paths import check_paths, path_arguments, topic_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 
@@ -35,6 +35,7 @@ def list_segments(inv: Invocation, paths: tuple[str, ...], by: str, topics: tupl
 
     Only the headers of some batches and the ends of indexes are read. END-OFFSET is behind the last whole batch.
     """
+    check_paths(paths)
     from kcli.commands.segments import _listing as run  # core is loaded when the command runs
 
     return run.list_segments(inv, paths, by, topics)

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from kcli.commands.segments._paths import path_arguments
+from kcli.commands.segments._paths import check_paths, path_arguments
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import REPORT_KINDS
@@ -104,6 +104,7 @@ def restore(
     partition up to which offset its records are there. The restore is a job of `kcli mirror`, as `kcli mirror status`
     lists it.
     """
+    check_paths(paths)
     check_excludes("segments restore", topics, given["excludes"])
     settings = MirrorSettings(
         topics=topics or ("*",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kcli.commands.segments._paths import path_arguments, topic_option
+from kcli.commands.segments._paths import check_paths, path_arguments, topic_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 
@@ -52,6 +52,7 @@ def verify_segments(
     --compare compares the batches of two replicas, with checksums, where both have them; of compacted topics the records.
     A difference above the high watermark is a note: it was not acknowledged by all replicas.
     """
+    check_paths(paths)
     from kcli.commands.segments import _verifying as run  # core is loaded when the command runs
 
     if compare is not None:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from kcli.core.errors import ProtocolError
 from kcli.core.offline.stored_values import keys_and_values
-from kcli.core.offline.voters import Voter, VotersRecord, quorum_records
+from kcli.core.offline.voters import quorum_records
+from kcli.core.protocol.messages.control_records import VotersRecord, VotersVoter
 from kcli.core.protocol.schema import Struct
 from kcli.core.protocol.stored import metadata_records as stored
 from kcli.core.protocol.stored.reading import metadata_head, struct_of
@@ -49,7 +50,7 @@ class MetadataImage:
         self.topics: dict[str, ImageTopic] = {}
         self.brokers: dict[int, stored.RegisterBrokerRecord] = {}
         self.controllers: dict[int, stored.RegisterControllerRecord] = {}
-        self.voters: dict[int, Voter] = {}
+        self.voters: dict[int, VotersVoter] = {}
         self.configs: dict[tuple[int, str], dict[str, str]] = {}
         self.acls: dict[bytes, stored.AccessControlEntryRecord] = {}
         self.scram: dict[tuple[str, int], stored.UserScramCredentialRecord] = {}

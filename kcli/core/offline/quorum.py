@@ -11,7 +11,7 @@ from kcli.core.logdir.folders import read_file
 from kcli.core.offline.directories import Directories
 from kcli.core.offline.image import TOPIC
 from kcli.core.offline.metadata_log import NotHereError
-from kcli.core.offline.voters import VoterEndpoint
+from kcli.core.protocol.messages.control_records import Endpoint
 from kcli.core.protocol.messages.describe_quorum import (
     DescribeQuorumListener,
     DescribeQuorumNode,
@@ -45,7 +45,7 @@ def describe_quorum(
     state = _quorum_state(os.path.join(log.folder.path, _STATE))
     stated = [one["voterId"] for one in state.get("currentVoters") or ()]
     voters = sorted(known.voters) or stated or sorted(known.controllers)
-    listeners: dict[int, Sequence[VoterEndpoint | ControllerEndpoint]] = {}
+    listeners: dict[int, Sequence[Endpoint | ControllerEndpoint]] = {}
     listeners |= {number: one.end_points for number, one in known.controllers.items()}
     listeners |= {number: one.endpoints for number, one in known.voters.items()}
     here = {one.node_id for one in directories.found.log_dirs}

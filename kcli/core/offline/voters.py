@@ -4,49 +4,11 @@ from collections.abc import Iterator
 
 from kcli.core.errors import ProtocolError
 from kcli.core.offline.stored_values import keys_and_values
-from kcli.core.protocol.schema import INT16, INT32, STRING, UINT16, UUID, Array, Struct, field
+from kcli.core.protocol.messages.control_records import KRaftVersionRecord, VotersRecord
 from kcli.core.protocol.stored.reading import struct_of
 from kcli.core.records.view import BatchView
 
 _VERSION = 0
-
-
-class VoterEndpoint(Struct):
-    """Where a voter listens."""
-
-    name: str = field(STRING)
-    host: str = field(STRING)
-    port: int = field(UINT16)
-
-
-class KRaftVersionFeature(Struct):
-    """The range of ``kraft.version`` that a voter supports."""
-
-    min_supported_version: int = field(INT16)
-    max_supported_version: int = field(INT16)
-
-
-class Voter(Struct):
-    """A controller that votes."""
-
-    voter_id: int = field(INT32)
-    voter_directory_id: bytes = field(UUID)
-    endpoints: list[VoterEndpoint] = field(Array(VoterEndpoint))
-    kraft_version_feature: KRaftVersionFeature = field(KRaftVersionFeature)
-
-
-class VotersRecord(Struct):
-    """All voters."""
-
-    version: int = field(INT16)
-    voters: list[Voter] = field(Array(Voter))
-
-
-class KRaftVersionRecord(Struct):
-    """The level of ``kraft.version``: voters are static at 0."""
-
-    version: int = field(INT16)
-    kraft_version: int = field(INT16)
 
 
 _KINDS: dict[int, type[VotersRecord] | type[KRaftVersionRecord]] = {5: KRaftVersionRecord, 6: VotersRecord}

@@ -23,8 +23,9 @@ def list_brokers(inv: Invocation) -> int:
 
     STATE is online, fenced (registered, but it has lost contact with the controller; reported by Kafka 4.0 and later),
     missing (only replica lists name it) or unknown (log directories are read). HOST and PORT are those of the listener
-    that this client uses; `kcli brokers describe` shows the others. VERSION is the release that a broker's features
-    imply; it is unknown before Kafka 3.3 and with ZooKeeper.
+    that this client uses; `kcli brokers describe` shows the others.
+
+    VERSION is the release that a broker's features imply; it is unknown before Kafka 3.3 and with ZooKeeper.
     """
     inv.page()
     with open_admin(inv) as admin:

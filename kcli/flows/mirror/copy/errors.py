@@ -11,6 +11,7 @@ from kcli.core.errors import (
     DataLossError,
     KcliError,
     NotFoundError,
+    NotInLogDirsError,
     RecordRefusedError,
     TimedOutError,
 )
@@ -53,7 +54,11 @@ class SourceDeletedError(NotFoundError):
 
 
 def may_pass(error: KcliError) -> bool:
-    """Whether the request may succeed later: a broker that is away, an election, a topic that is being created."""
+    """Whether the request may succeed later: a broker that is away, an election, a topic that is being created. What
+    log directories do not have never comes.
+    """
+    if isinstance(error, NotInLogDirsError):
+        return False
     transient = ConnectError, TimedOutError, NotFoundError
     return isinstance(error, transient) or classify_error(error).retriable
 

@@ -33,8 +33,10 @@ def jobs_that_write(
     """The jobs that write to one side, those of ``kcli pipeline mirror`` only where they copy from ``other_cluster``.
 
     What this client may not read is left out: without the permission there is no guard against loops. ``again``: the
-    caller tries again later, so an error that may pass is raised.
+    caller tries again later, so an error that may pass is raised. Nothing writes to log directories.
     """
+    if admin.cluster.directories is not None:
+        return []
     jobs: list[JobState] = []
     readers: tuple[Callable[[], list[JobState]], ...] = (
         lambda: [_as_it_runs(job) for job in known_jobs(cluster, admin, hooks)],

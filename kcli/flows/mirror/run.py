@@ -21,11 +21,13 @@ than the coordinator waits. The lease tells them apart: ``_recover`` goes on wit
 after a time as a stand-by.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -44,9 +46,6 @@ from kcli.core.names import DEFAULT_JOB
 from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.acls.changes import AclSync
-from kcli.flows.mirror.acls.plan import AclPlan
-from kcli.flows.mirror.acls.rules import parse_principal_rule
 from kcli.flows.mirror.copy.errors import is_outage
 from kcli.flows.mirror.copy.exactly_once import ExactlyOnceCopy
 from kcli.flows.mirror.copy.loop import JOINED_BYTES, Copy, Deliveries
@@ -111,6 +110,10 @@ from kcli.flows.produce.checkpoint import check_lockable, locked
 from kcli.flows.rate import Periodic, wait
 from kcli.flows.stop import Stop
 from kcli.output.progress import Progress as ProgressBar
+
+if TYPE_CHECKING:
+    from kcli.flows.mirror.acls.changes import AclSync
+    from kcli.flows.mirror.acls.plan import AclPlan
 
 T = TypeVar("T")
 
@@ -251,6 +254,9 @@ class Mirror(Driver):
 
     def _acl_sync(self) -> AclSync:
         """The user of the target's options is the mirror's own there; with TLS alone, it is not known."""
+        from kcli.flows.mirror.acls.changes import AclSync  # with journals: only where ACLs are synced
+        from kcli.flows.mirror.acls.rules import parse_principal_rule
+
         settings, user = self._settings, self._target.options(ClientOptions).sasl_username
         return AclSync(
             [parse_principal_rule(text) for text in settings.principals],

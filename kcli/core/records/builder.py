@@ -78,7 +78,10 @@ class BatchBuilder:
         self.max_timestamp = -1
         self._chunks: list[Buffer] = []
         self._checked: tuple[int, Buffer] | None = None
-        self._crc, self._summed = _CRC_OF_NO_FIELDS, 0  # of the first chunks, behind fields that are not known yet
+        self._crc, self._summed = (
+            _CRC_OF_NO_FIELDS,
+            0,
+        )  # of the first chunks, behind fields that are not known yet
         self._sealed = False
         self._limit = 0
         self._produced: tuple[int, int, int, bool] | None = None

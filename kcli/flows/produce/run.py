@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -268,17 +269,16 @@ class ProduceRun:
     def _send_span(self, chunk: RowChunk, start: int, stop: int) -> None:
         some = chunk.records[start:stop]
         now = wall_ms()
-        self._hours.update(
-            row.timestamp // HOUR_MS for row in some if row.timestamp is not None and row.timestamp >= 0
-        )
-        rows = [
-            (row.key, row.value, row.headers, now if row.timestamp is None else row.timestamp) for row in some
-        ]
+        _, keys, values, headers, times, partitions, _ = zip(*some, strict=True)  # never none: see `_paced`
+        stamps: Iterable[int] = repeat(now)
+        if times.count(None) < len(times):
+            self._hours.update(time // HOUR_MS for time in times if time is not None and time >= 0)
+            stamps = [now if time is None else time for time in times]
         self._producer.send_rows(
             self._sending.topic,
-            rows,
+            list(zip(keys, values, headers, stamps, strict=False)),
             partition=self._sending.partition,
-            partitions=[ANYWHERE if row.partition is None else row.partition for row in some]
+            partitions=[ANYWHERE if number is None else number for number in partitions]
             if self._sending.by_hand
             else None,
             origin=chunk,

@@ -24,6 +24,7 @@ from kcli.flows.inputs.lines import LineParser, ParseLine
 
 _ESCAPED_NAME = re.compile(rb"\\u00[567]")
 """A small letter or ``_``, which no writer escapes; other escapes are usual in values."""
+_LINE_END = methodcaller("find", b"\n")
 
 
 ReadAll = Callable[[bytes, Sequence[bytes], int], list[Item] | None]
@@ -48,7 +49,7 @@ class JsonLineParser(LineParser):
     def _items(self, lines: list[bytes | None]) -> list[Item]:
         whole = list(filter(None, lines))
         text = b"\n".join(whole)
-        repeats = self._may_repeat(text, whole)
+        repeats = self._may_repeat(text)
         if self._read_all is not None and not repeats and len(whole) == len(lines) and whole:
             items = (
                 self._read_all(text, whole, self._line + 1) if max(map(len, whole)) <= self._longest else None
@@ -60,14 +61,17 @@ class JsonLineParser(LineParser):
         return super()._items(lines)
 
     def _checked(self, line: bytes, number: int) -> InputRow | None:
-        if self._may_repeat(line, [line]):
+        if self._may_repeat(line):
             self._refuse_repeated(line)
         return self._without_check(line, number)
 
-    def _may_repeat(self, text: bytes, lines: Sequence[bytes]) -> bool:
-        """``text`` are the lines: most names are in none of them."""
+    def _may_repeat(self, text: bytes) -> bool:
+        """Whether a name occurs twice in a line of ``text``; most are in none of them."""
         return _ESCAPED_NAME.search(text) is not None or any(
-            max(map(methodcaller("count", name), lines)) > 1 for name in self._quoted if name in text
+            # what is between two of them, if that is not the end of a line
+            min(map(_LINE_END, text.split(name)[1:-1]), default=0) < 0
+            for name in self._quoted
+            if name in text
         )
 
     def _refuse_repeated(self, line: bytes) -> None:
@@ -149,11 +153,11 @@ def _reader_of_all(blocks: HeaderBlocks) -> ReadAll:
             for number, line, one in zip(count(first), lines, found, strict=False):
                 key, value, time, partition = one.key, one.value, one.timestamp, one.partition
                 if (
-                    one.key_encoding is not None
+                    value is unset
+                    or one.key_encoding is not None
                     or one.value_encoding is not None
                     or one.control is not None
                     or one.headers
-                    or value is unset
                 ):
                     return None
                 if time is not unset:

@@ -131,7 +131,7 @@ def margin(world: World) -> None:
                     )
                 )
             )
-            tokens = registry._transport._tokens
+            tokens = registry._transport.client.tokens
             assert tokens is not None
             before, clock = len(issuer.requests), tokens._now
             registry.subjects()

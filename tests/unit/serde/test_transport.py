@@ -35,7 +35,8 @@ class Wire:
         if isinstance(answer, str):
             raise NoAnswerError(request.address, answer)
         status, body, headers = (*answer, {})[:3]
-        return Answer(request.address, status, headers, body[: request.limit], len(body) <= request.limit)
+        lowered = {name.lower(): value for name, value in headers.items()}
+        return Answer(request.address, status, lowered, body[: request.limit], len(body) <= request.limit)
 
     def transport(self, url: str = "http://a:1", **options: Any) -> Transport:
         pairs = [(key_of(name), str(value), "") for name, value in options.items()]

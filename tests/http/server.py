@@ -28,7 +28,7 @@ class _Handler(BaseHTTPRequestHandler):
         owner.asked.append(Asked(self.command, self.path, names))
         (owner.script.pop(0) if owner.script else owner.answer)(self)
 
-    do_POST = do_HEAD = do_CONNECT = do_GET  # noqa: N815 - http.server's names
+    do_POST = do_PUT = do_HEAD = do_CONNECT = do_GET  # noqa: N815 - http.server's names
 
     def log_message(self, *_: Any) -> None:
         """Says nothing."""

@@ -1,8 +1,7 @@
 """The HTTP proxy of a request: the one that the environment names for its scheme (or the system's settings, on macOS)."""
 
-import ipaddress
 import os
-import urllib.request
+import sys
 
 from kcli.core.errors import ConfigError
 from kcli.core.net.http_address import HttpAddress, parse_http
@@ -12,8 +11,11 @@ def proxy_of_environment(address: HttpAddress) -> HttpAddress | None:
     """HTTPS_PROXY or HTTP_PROXY, else ALL_PROXY, unless NO_PROXY exempts the host; never for loopback: what is sent in
     the clear on this machine is not meant for another. ConfigError for a proxy that is none of HTTP.
     """
-    if address.on_loopback:
+    named_somewhere = sys.platform == "darwin" or any(name.lower().endswith("_proxy") for name in os.environ)
+    if address.on_loopback or not named_somewhere:
         return None
+    import urllib.request  # large, and seldom needed
+
     proxies = urllib.request.getproxies()
     scheme = "https" if address.secure else "http"
     named = proxies.get(scheme) or proxies.get("all")
@@ -36,6 +38,8 @@ def _in_exempt_network(host: str) -> bool:
     exempt = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
     if "/" not in exempt:
         return False
+    import ipaddress
+
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kcli.core.errors import ConfigError
-from kcli.core.net.http import Answer, HttpClient, NoAnswerError, Policy, Sink, UnansweredError
+from kcli.core.net.http import HttpClient, Policy, UnansweredError
 from kcli.core.net.http_address import parse_http, refuse_plaintext
+from kcli.core.net.http_messages import Answer, NoAnswerError, Sink
 from kcli.core.net.tls.context import make_context
 from kcli.core.net.tls.stores import Stores
 from kcli.sandbox.errors import DownloadError

@@ -24,6 +24,7 @@ from urllib.parse import urljoin
 
 from kcli.core.clock import monotonic, wall
 from kcli.core.net.http_address import HttpAddress, parse_http
+from kcli.core.net.http_messages import Answer, NoAnswerError, Request, Sink
 
 if TYPE_CHECKING:
     import ssl
@@ -36,10 +37,6 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _LEAST = 0.001
 _LONGEST_WAIT = 60.0
 """Seconds that a server may ask to wait for."""
-
-
-Sink = Callable[[], Callable[[bytes], object]]
-"""Is called for each answer with a body for it, as a try may have been in vain; what it gives takes the chunks."""
 
 
 class Policy(NamedTuple):
@@ -55,33 +52,6 @@ class Policy(NamedTuple):
     redirects: int = 0
 
 
-class Answer(NamedTuple):
-    """``headers`` by name in lower case. ``whole``: whether the body is not longer than the limit."""
-
-    address: HttpAddress
-    status: int
-    headers: dict[str, str]
-    body: bytes
-    whole: bool = True
-
-    def header(self, name: str) -> str:
-        """Empty if there is none."""
-        return self.headers.get(name, "")
-
-
-class Request(NamedTuple):
-    """One exchange, within ``seconds``."""
-
-    address: HttpAddress
-    method: str
-    target: str
-    headers: Mapping[str, str]
-    body: bytes | None
-    seconds: float
-    limit: int
-    sink: Sink | None = None
-
-
 class Tokens(Protocol):
     """Bearer tokens."""
 
@@ -90,34 +60,6 @@ class Tokens(Protocol):
 
     def renew(self) -> bool:
         """Fetches another in place of one that was refused; whether it is another."""
-
-
-class NoAnswerError(Exception):
-    """Its text is why a try had no answer. ``lasting``: another try would not have one either."""
-
-    lasting = False
-
-    def __init__(self, address: HttpAddress, why: str) -> None:
-        super().__init__(why)
-        self.address = address
-
-
-class ProxyRefusalError(NoAnswerError):
-    """The proxy does not let the request through."""
-
-    lasting = True
-
-
-class UntrustedError(NoAnswerError):
-    """The certificate of the server was not accepted."""
-
-    lasting = True
-
-
-class ClientCertificateError(NoAnswerError):
-    """The server accepts no client without a certificate that it trusts."""
-
-    lasting = True
 
 
 class UnansweredError(Exception):
@@ -279,7 +221,7 @@ def _retry_after(text: str) -> float:
         return float(text)
     if not text:
         return 0.0
-    import email.utils
+    import email.utils  # large, and only for a date
 
     try:
         return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - wall())

@@ -61,7 +61,7 @@ def parse_http(url: str) -> HttpAddress | None:
 
 def basic(name: str, password: str) -> str:
     """The value of an Authorization header (RFC 7617)."""
-    import base64
+    import base64  # only with credentials
 
     return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
 

@@ -18,7 +18,8 @@ import urllib3
 from urllib3.exceptions import HTTPError, ProxyError
 from urllib3.exceptions import TimeoutError as SlowError
 
-from kcli.core.net.http import (
+from kcli.core.net.http_address import HttpAddress
+from kcli.core.net.http_messages import (
     Answer,
     ClientCertificateError,
     NoAnswerError,
@@ -26,7 +27,6 @@ from kcli.core.net.http import (
     Request,
     UntrustedError,
 )
-from kcli.core.net.http_address import HttpAddress
 from kcli.core.net.http_proxies import proxy_of_environment
 from kcli.core.net.tls.context import make_context
 from kcli.core.net.tls.stores import Stores

@@ -38,7 +38,7 @@ def _in_exempt_network(host: str) -> bool:
     exempt = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
     if "/" not in exempt:
         return False
-    import ipaddress
+    import ipaddress  # only for networks
 
     try:
         address = ipaddress.ip_address(host)

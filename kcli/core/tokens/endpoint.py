@@ -15,16 +15,9 @@ from urllib.parse import quote, urlencode
 from kcli.core.clock import monotonic, wall
 from kcli.core.connection.sasl.token import Token
 from kcli.core.errors import AuthError, ConfigError, ConnectError
-from kcli.core.net.http import (
-    Answer,
-    HttpClient,
-    NoAnswerError,
-    Policy,
-    Request,
-    UnansweredError,
-    UntrustedError,
-)
+from kcli.core.net.http import HttpClient, Policy, UnansweredError
 from kcli.core.net.http_address import HttpAddress, basic, parse_http
+from kcli.core.net.http_messages import Answer, NoAnswerError, Request, UntrustedError
 from kcli.core.net.tls.context import make_context
 from kcli.core.net.tls.stores import Stores
 from kcli.core.secret import Secret

@@ -13,16 +13,9 @@ from typing import NamedTuple
 
 from kcli.core import clock
 from kcli.core.errors import ConfigError
-from kcli.core.net.http import (
-    Answer,
-    HttpClient,
-    NoAnswerError,
-    Policy,
-    Request,
-    UnansweredError,
-    UntrustedError,
-)
+from kcli.core.net.http import HttpClient, Policy, UnansweredError
 from kcli.core.net.http_address import HttpAddress, parse_http, refuse_plaintext
+from kcli.core.net.http_messages import Answer, NoAnswerError, Request, UntrustedError
 from kcli.core.net.tls.context import make_context
 from kcli.core.net.tls.stores import Stores
 from kcli.flows.lag.notification import NotReportedError

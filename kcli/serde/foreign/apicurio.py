@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from kcli.core.net.http import Answer
+from kcli.core.net.http_messages import Answer
 from kcli.serde.errors import RegistryError, SchemaNotFoundError
 from kcli.serde.foreign.serde import Fetched, SchemaSource
 from kcli.serde.foreign.wire import CONTENT, GLOBAL, Located, named_message, split_apicurio

@@ -13,17 +13,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from kcli.core.errors import AuthError, ConfigError
-from kcli.core.net.http import (
-    Answer,
-    ClientCertificateError,
-    HttpClient,
-    NoAnswerError,
-    Policy,
-    Request,
-    UnansweredError,
-    UntrustedError,
-)
+from kcli.core.net.http import HttpClient, Policy, UnansweredError
 from kcli.core.net.http_address import HttpAddress
+from kcli.core.net.http_messages import Answer, ClientCertificateError, NoAnswerError, Request, UntrustedError
 from kcli.core.net.tls.context import make_context
 from kcli.core.net.tls.stores import Stores
 from kcli.serde.errors import RegistryAuthError, RegistryError, RegistryUnreachableError, SchemaNotFoundError

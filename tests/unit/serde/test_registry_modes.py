@@ -3,8 +3,8 @@
 import pytest
 
 from kcli.core.exit_codes import ExitCode
-from kcli.core.net.http import Answer
 from kcli.core.net.http_address import HttpAddress
+from kcli.core.net.http_messages import Answer
 from kcli.serde.errors import RegistryAuthError, RegistryError, RegistryUnreachableError, SchemaNotFoundError
 from kcli.serde.registry.admin import RegistryAdmin
 from kcli.serde.registry.options import RegistryOptions

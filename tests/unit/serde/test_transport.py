@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kcli.core.net.http import Answer, NoAnswerError, Request
+from kcli.core.net.http_messages import Answer, NoAnswerError, Request
 from kcli.core.options import key_of
 from kcli.serde.errors import (
     RegistryAuthError,

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from kcli.core.errors import AuthError, ConfigError, ConnectError, KcliError
-from kcli.core.net.http import Answer, NoAnswerError, Request, UntrustedError
+from kcli.core.net.http_messages import Answer, NoAnswerError, Request, UntrustedError
 from kcli.core.secret import Secret
 from kcli.core.tokens.endpoint import MAX_BODY, Grant, TokenEndpoint, parse_endpoint
 

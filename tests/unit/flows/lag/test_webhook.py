@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from kcli.core.errors import ConfigError
-from kcli.core.net.http import Answer, NoAnswerError, Request, UntrustedError
 from kcli.core.net.http_address import HttpAddress
+from kcli.core.net.http_messages import Answer, NoAnswerError, Request, UntrustedError
 from kcli.flows.lag.notification import NotReportedError
 from kcli.flows.lag.webhook import Webhook, parse_webhook
 

@@ -4,6 +4,7 @@
 """
 
 import base64
+import errno
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -27,30 +28,32 @@ from tests.http.server import NOT_LOOPBACK, Asked, Server, hangs_up, says
 from tests.registry.proxy import Proxy
 
 SECRET = "geheim"
-SECONDS = 1.0
+SECONDS = 120.0
 """Of a request."""
+FEW_SECONDS = 0.5
 PROXY_USER = f"me:{SECRET}@"
 
 
-def registry(url: str) -> None:
+def registry(url: str, seconds: float) -> None:
     options = RegistryOptions(
         schema_registry_url=url,
-        schema_registry_api_timeout_ms=round(SECONDS * 1000),
+        schema_registry_api_timeout_ms=round(seconds * 1000),
         schema_registry_max_retries=2,
     )
     Transport(addresses(options), options).ask("GET", "/subjects")
 
 
-def endpoint(url: str) -> None:
+def endpoint(url: str, seconds: float) -> None:
     grant = Grant("kcli", Secret(SECRET), "", {})
-    TokenEndpoint(parse_endpoint(url), grant, timeout=SECONDS).fetch()
+    TokenEndpoint(parse_endpoint(url), grant, timeout=seconds).fetch()
 
 
-def webhook(url: str) -> None:
-    Webhook(parse_webhook(f"{url}/{SECRET}"))(b"{}", SECONDS, lambda: False)
+def webhook(url: str, seconds: float) -> None:
+    Webhook(parse_webhook(f"{url}/{SECRET}"))(b"{}", seconds, lambda: False)
 
 
-def download(url: str) -> None:
+def download(url: str, _seconds: float) -> None:
+    """Which has as long as it needs."""
     fetch.Fetcher(url)._published_sha1("a.jar")
 
 
@@ -58,7 +61,7 @@ class User(NamedTuple):
     """``ask`` sends one request to the URL, or raises a KcliError. ``answer``: what it takes for success."""
 
     module: str
-    ask: Callable[[str], None]
+    ask: Callable[[str, float], None]
     answer: bytes
     tls_only: bool = False
     redirects: bool = False
@@ -88,9 +91,12 @@ class World(NamedTuple):
         with Server(says(200, self.user.answer), context, host) as running:
             yield running
 
-    def refused(self, url: str) -> KcliError:
+    def ask(self, url: str, seconds: float = SECONDS) -> None:
+        self.user.ask(url, seconds)
+
+    def refused(self, url: str, seconds: float = SECONDS) -> KcliError:
         with pytest.raises(KcliError) as caught:
-            self.user.ask(url)
+            self.ask(url, seconds)
         shown = f"{caught.value} {caught.value.why} {caught.value.do}"
         assert SECRET not in shown
         assert base64.b64encode(f"me:{SECRET}".encode()).decode() not in shown
@@ -103,7 +109,7 @@ def plain_proxy(world: World) -> None:
         if world.user.tls_only:
             assert isinstance(world.refused(server.url), ConfigError)
             return
-        world.user.ask(server.url)
+        world.ask(server.url)
         ((line, credentials),) = through.asked
         assert line.split()[1].startswith(server.url)
         assert credentials == "Basic bWU6Z2VoZWlt"
@@ -112,7 +118,7 @@ def plain_proxy(world: World) -> None:
 def tls_proxy(world: World) -> None:
     with Proxy() as through, world.server(NOT_LOOPBACK, tls=True) as server:
         world.patch.setenv("HTTPS_PROXY", f"http://{PROXY_USER}127.0.0.1:{through.port}")
-        world.user.ask(server.url)
+        world.ask(server.url)
         assert through.asked == [(f"CONNECT {server.url.removeprefix('https://')}", "Basic bWU6Z2VoZWlt")]
         assert "proxy-authorization" not in server.asked[0].headers
 
@@ -120,14 +126,14 @@ def tls_proxy(world: World) -> None:
 def proxy_of_all(world: World) -> None:
     with Proxy() as through, world.server(NOT_LOOPBACK, tls=True) as server:
         world.patch.setenv("ALL_PROXY", f"127.0.0.1:{through.port}")
-        world.user.ask(server.url)
+        world.ask(server.url)
         assert len(through.asked) == 1
 
 
 def proxy_by_tls(world: World) -> None:
     with Proxy(world.ca.broker("127.0.0.1")) as through, world.server(NOT_LOOPBACK, tls=True) as server:
         world.patch.setenv("HTTPS_PROXY", f"https://{PROXY_USER}127.0.0.1:{through.port}")
-        world.user.ask(server.url)
+        world.ask(server.url)
         assert [credentials for _, credentials in through.asked] == ["Basic bWU6Z2VoZWlt"]
 
 
@@ -136,7 +142,7 @@ def exempt(world: World) -> None:
         world.patch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{through.port}")
         for entries in (f"elsewhere.example,{NOT_LOOPBACK}", "elsewhere.example, 127.0.0.0/8", "*"):
             world.patch.setenv("NO_PROXY", entries)
-            world.user.ask(server.url)
+            world.ask(server.url)
         assert (through.asked, len(server.asked)) == ([], 3)
 
 
@@ -144,7 +150,7 @@ def loopback_has_no_proxy(world: World) -> None:
     with Proxy() as through, world.server() as server:
         for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
             world.patch.setenv(name, f"http://127.0.0.1:{through.port}")
-        world.user.ask(server.url)
+        world.ask(server.url)
         assert (through.asked, len(server.asked)) == ([], 1)
 
 
@@ -187,7 +193,7 @@ def busy(world: World) -> None:
     for status in (408, 429, 500, 502, 503, 504):
         with world.server() as server:
             server.script = [says(status, Retry_After="0")]
-            world.user.ask(server.url)
+            world.ask(server.url)
             assert len(server.asked) == 2
 
 
@@ -213,7 +219,7 @@ def hung_up(world: World) -> None:
     """The request is sent again, on another connection."""
     with world.server() as server:
         server.script = [hangs_up]
-        world.user.ask(server.url)
+        world.ask(server.url)
         assert len(server.asked) == 2
 
 
@@ -223,7 +229,7 @@ def slow_head(world: World) -> None:
         server.answer = server.without_end(b"HTTP/1.1 200 OK\r\nX: ", b"x", 0.05)
         world.patch.setattr(fetch, "_POLICY", fetch._POLICY._replace(request_seconds=0.3))
         begun = time.monotonic()
-        assert "no response in time" in world.refused(server.url).why
+        assert "no response in time" in world.refused(server.url, FEW_SECONDS).why
         assert time.monotonic() - begun < 60
 
 
@@ -232,7 +238,7 @@ def huge_body(world: World) -> None:
     with world.server() as server:
         server.answer = server.without_end(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * (1 << 20), 0.0)
         if world.user.ask is webhook:  # whose answer is the status
-            world.user.ask(server.url)
+            world.ask(server.url)
         else:
             world.refused(server.url)
         assert len(server.asked) == 1
@@ -244,7 +250,7 @@ def redirected(world: World) -> None:
         server.answer = says(302, Location=f"{other.url}/there")
         url = server.url if world.user.tls_only else server.url.replace("//", f"//{PROXY_USER}")
         if world.user.redirects:
-            world.user.ask(url)
+            world.ask(url)
             assert "authorization" in server.asked[0].headers
             assert [(one.path, "authorization" in one.headers) for one in other.asked] == [("/there", False)]
         else:
@@ -262,7 +268,7 @@ def redirected_to_plain(world: World) -> None:
 def headers(world: World) -> None:
     """Nothing is packed, so that no answer is larger than it seems."""
     with world.server() as server:
-        world.user.ask(server.url)
+        world.ask(server.url)
         sent: Asked = server.asked[0]
         assert (sent.headers["user-agent"], sent.headers.get("accept-encoding")) == ("kcli", "identity")
 
@@ -295,3 +301,18 @@ def test_every_user_is_in_the_table() -> None:
     root = Path(kcli.__file__).parent
     found = {str(path.relative_to(root)) for path in root.rglob("*.py") if "HttpClient(" in path.read_text()}
     assert found == {user.module for user in USERS.values()}
+
+
+def test_what_fails_where_a_download_is_stored_is_no_failure_of_the_server(tmp_path: Path) -> None:
+    """It is not tried again, and nothing of it stays."""
+
+    def full(_count: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with Server(says(200, b"a" * 40)) as server:
+        with pytest.raises(OSError, match="No space left"):
+            fetch.Fetcher(server.url).fetch(
+                "a.jar", tmp_path / "a.jar", on_bytes=lambda n: full(n) if n else None
+            )
+        assert [one.path for one in server.asked] == ["/a.jar.sha1", "/a.jar"]
+    assert not any(tmp_path.iterdir())

@@ -56,7 +56,7 @@ class Connections:
             if request.sink is not None or request.seconds == inf:
                 return _exchange(manager, request)
             return _within(request.seconds, lambda: _exchange(manager, request))
-        except (HTTPError, OSError) as error:
+        except (HTTPError, TimeoutError) as error:  # an OSError is of the sink
             raise _no_answer(request.address, proxy, error) from None
 
     def close(self) -> None:

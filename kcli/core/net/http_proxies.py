@@ -19,7 +19,7 @@ def proxy_of_environment(address: HttpAddress) -> HttpAddress | None:
     proxies = urllib.request.getproxies()
     scheme = "https" if address.secure else "http"
     named = proxies.get(scheme) or proxies.get("all")
-    host = f"{address.host}:{address.port}"
+    host = address.origin.partition("://")[2]
     if not named or urllib.request.proxy_bypass(host) or _in_exempt_network(address.host):
         return None
     found = parse_http(named if "://" in named else f"http://{named}")

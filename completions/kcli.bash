@@ -325,8 +325,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli exporter")
-            names="--profile --collect --groups --topics --time --interval --max-series --listen --tls-certificate --tls-key --tls-client-ca --users --textfile -b --bootstrap-server -F --command-config -X --command-property --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--profile --collect --groups --topics --time --interval --max-series --listen --tls-certificate --tls-key --tls-client-ca --users --textfile -b --bootstrap-server -F --command-config -X --command-property --client-id --color --progress --timeout --confirm"
+            names="--profile --collect --groups --topics --time --interval --max-series --listen --tls-certificate --tls-key --tls-client-ca --web-config --web.config.file --textfile -b --bootstrap-server -F --command-config -X --command-property --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--profile --collect --groups --topics --time --interval --max-series --listen --tls-certificate --tls-key --tls-client-ca --web-config --web.config.file --textfile -b --bootstrap-server -F --command-config -X --command-property --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli txn")
@@ -480,13 +480,13 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli mirror")
-            names="--from --from-dir --to -t --topic --exclude --map-topic --partitions --offset --exactly-once --rate --headers --sync-groups --exclude-groups --sync-configs --config --timestamps --sync-acls --map-principal --prune-acls --until-caught-up --verify --max-wait --verify-only --listen --tls-certificate --tls-key --tls-client-ca --users --job --no-standby --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--from --from-dir --to -t --topic --exclude --map-topic --partitions --offset --rate --sync-groups --exclude-groups --sync-configs --config --timestamps --map-principal --max-wait --listen --tls-certificate --tls-key --tls-client-ca --users --job --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--from --from-dir --to -t --topic --exclude --map-topic --partitions --offset --exactly-once --rate --headers --sync-groups --exclude-groups --sync-configs --config --timestamps --sync-acls --map-principal --prune-acls --until-caught-up --verify --max-wait --verify-only --listen --tls-certificate --tls-key --tls-client-ca --web-config --web.config.file --job --no-standby --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --from-dir --to -t --topic --exclude --map-topic --partitions --offset --rate --sync-groups --exclude-groups --sync-configs --config --timestamps --map-principal --max-wait --listen --tls-certificate --tls-key --tls-client-ca --web-config --web.config.file --job --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children="run check status reset accept-gap promote reverse verify"
             aliases="" ;;
         "kcli mirror run")
-            names="--from --from-dir --to -t --topic --exclude --map-topic --partitions --offset --exactly-once --rate --headers --sync-groups --exclude-groups --sync-configs --config --timestamps --sync-acls --map-principal --prune-acls --until-caught-up --verify --max-wait --verify-only --listen --tls-certificate --tls-key --tls-client-ca --users --job --no-standby --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--from --from-dir --to -t --topic --exclude --map-topic --partitions --offset --rate --sync-groups --exclude-groups --sync-configs --config --timestamps --map-principal --max-wait --listen --tls-certificate --tls-key --tls-client-ca --users --job --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--from --from-dir --to -t --topic --exclude --map-topic --partitions --offset --exactly-once --rate --headers --sync-groups --exclude-groups --sync-configs --config --timestamps --sync-acls --map-principal --prune-acls --until-caught-up --verify --max-wait --verify-only --listen --tls-certificate --tls-key --tls-client-ca --web-config --web.config.file --job --no-standby --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --from-dir --to -t --topic --exclude --map-topic --partitions --offset --rate --sync-groups --exclude-groups --sync-configs --config --timestamps --map-principal --max-wait --listen --tls-certificate --tls-key --tls-client-ca --web-config --web.config.file --job --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli mirror check")
@@ -1455,7 +1455,7 @@ _kcli_value() {
         "kcli exporter --tls-certificate") files=1 ;;
         "kcli exporter --tls-key") files=1 ;;
         "kcli exporter --tls-client-ca") files=1 ;;
-        "kcli exporter --users") files=1 ;;
+        "kcli exporter --web-config" | "kcli exporter --web.config.file") files=1 ;;
         "kcli exporter --textfile") files=1 ;;
         "kcli exporter -F" | "kcli exporter --command-config") files=1 ;;
         "kcli exporter -X" | "kcli exporter --command-property") keys="$_kcli_keys" ;;
@@ -1664,7 +1664,7 @@ _kcli_value() {
         "kcli mirror --tls-certificate") files=1 ;;
         "kcli mirror --tls-key") files=1 ;;
         "kcli mirror --tls-client-ca") files=1 ;;
-        "kcli mirror --users") files=1 ;;
+        "kcli mirror --web-config" | "kcli mirror --web.config.file") files=1 ;;
         "kcli mirror --checkpoint") files=1 ;;
         "kcli mirror --on-gap") reply="fail record" ;;
         "kcli mirror --on-recreate") reply="fail restart" ;;
@@ -1685,7 +1685,7 @@ _kcli_value() {
         "kcli mirror run --tls-certificate") files=1 ;;
         "kcli mirror run --tls-key") files=1 ;;
         "kcli mirror run --tls-client-ca") files=1 ;;
-        "kcli mirror run --users") files=1 ;;
+        "kcli mirror run --web-config" | "kcli mirror run --web.config.file") files=1 ;;
         "kcli mirror run --checkpoint") files=1 ;;
         "kcli mirror run --on-gap") reply="fail record" ;;
         "kcli mirror run --on-recreate") reply="fail restart" ;;

@@ -79,8 +79,10 @@ class Producer:
         key_serializer: Serializer | None = None,
         value_serializer: Serializer | None = None,
         partitioner: str | OwnPartitioner | None = None,
+        sealers: int = 0,
         **values: Any,
     ) -> None:
+        """``sealers``: so many threads compress batches that are full, beside the one that sends."""
         self.options = given(ProducerOptions, options, values)
         check_options(self.options)
         self._serializers = (key_serializer, value_serializer)
@@ -95,6 +97,7 @@ class Producer:
             delivery_timeout=self.options.delivery_timeout_ms / 1000,
             new_builder=partial(BatchBuilder, codec=codec, level=level),
             now=self._cluster.loop.now,
+            sealing=parts.sealing.Sealing(sealers) if sealers and codec else None,
         )
         self._placer = Placer(
             partitioner or self.options.partitioner,

@@ -185,7 +185,9 @@ class _Worker:
 # --- in the process --------------------------------------------------------------------------------------
 
 
-def _live(work: Work, told: int, back: int, given: Sequence[mmap.mmap], made: Sequence[mmap.mmap]) -> NoReturn:
+def _live(
+    work: Work, told: int, back: int, given: Sequence[mmap.mmap], made: Sequence[mmap.mmap]
+) -> NoReturn:
     """Never returns: what the parent would do at its end, such as closing files, is not for this process."""
     try:
         for one in SIGNALS:

@@ -18,8 +18,8 @@ from kcli.commands.shared.params import (
     null_marker_option,
     offset_option,
     on_recreate_option,
-    processes_option,
     partitions_option,
+    processes_option,
     serde_option,
     since_option,
     until_option,
@@ -246,7 +246,9 @@ SAMPLE = Word("sample", _sample)
 )
 @options(
     "Processors",
-    processes_option("filter, decode and format records in N processes; the output is the same, in the same order"),
+    processes_option(
+        "filter, decode and format records in N processes; the output is the same, in the same order"
+    ),
 )
 @options(
     "Failures",
@@ -307,7 +309,8 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], more_topics: tuple[str,
 
     --processes N shares out what is done with records; one process reads, writes and commits. It is for what costs
     processor time: --where, --select, -s, formats of compressed topics. --tail, --merge, --count, --distinct,
-    --latest-per-key and share groups are left to one process, and refused with it. A process that dies takes nothing with it.
+    --latest-per-key and share groups are left to one process, and refused with it. A process that dies takes nothing
+    with it.
 
     --latest-per-key reads the range twice, and filters what is latest; keys that memory does not hold go to files in
     TMPDIR. --expect N or N..M with --within waits until the time is over or too many came, N.. until enough came.

@@ -52,7 +52,11 @@ _CONTRADICTIONS = (
         ("--tail", "--merge"),
         "it orders the records of all partitions, one by one, which one process does",
     ),
-    ("--processes", ("--count", "--latest-per-key", "--distinct"), "what was seen before is known to one process"),
+    (
+        "--processes",
+        ("--count", "--latest-per-key", "--distinct"),
+        "what was seen before is known to one process",
+    ),
     ("--processes", ("--group-type",), "each record of a share group is acknowledged by its member"),
     ("--group", ("--count",), "offsets are committed for records that were printed"),
     ("--group", ("--tail", "--partitions", "--all-partitions", "--exact-times"), _OF_GROUP),

@@ -181,7 +181,9 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "csv-objects", "file", "fail
     ),
     rate_option("limit per second: 1000 (records), or 10MB/s (of input)"),
     click.option("--allow-auto-topic-creation", is_flag=True, help="let the brokers create an unknown topic"),
-    processes_option("parse and encode in N processes, and compress in as many threads; order stays as it is"),
+    processes_option(
+        "parse and encode in N processes, and compress in as many threads; order stays as it is"
+    ),
 )
 @options(
     "Failures and repetition",
@@ -228,10 +230,10 @@ def produce(
     with -i ndjson, kcat or csv the key of the input is replaced. A value that lacks the path, or has null there, is
     bad input.
 
-    --processes N parses and encodes in N processes what is not sent as it is read, and compresses in N threads. One producer
-    sends: records of a key, and of a partition, have the order of the input, and --checkpoint, --failed and transactions
-    are as without it. A process that dies takes nothing with it. -i raw, -i file and patterns without a line end are
-    refused: where their records end is not known ahead.
+    --processes N parses and encodes in N processes what is not sent as it is read, and compresses in N threads. One
+    producer sends: records of a key, and of a partition, have the order of the input, and --checkpoint, --failed and
+    transactions are as without it. A process that dies takes nothing with it. -i raw, -i file and patterns without a
+    line end are refused: where their records end is not known ahead.
 
     -s encodes text, and the JSON values of -i ndjson. avro, protobuf and jsonschema use the latest schema of
     the subject TOPIC-value from a registry (-X schema.registry.url=URL), another one (avro:subject=NAME,version=3), or

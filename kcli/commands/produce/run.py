@@ -30,8 +30,8 @@ from kcli.flows.stop import Stop
 from kcli.output.progress import counted
 
 if TYPE_CHECKING:
-    from kcli.flows.produce.checkpoint import Checkpoint
     from kcli.flows.processes import Processes
+    from kcli.flows.produce.checkpoint import Checkpoint
     from kcli.flows.produce.failed_file import FailedFile
 
 

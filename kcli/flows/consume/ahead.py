@@ -138,7 +138,7 @@ class Ahead:
             return
         (size,) = _HEAD.unpack_from(result)
         at = _HEAD.size + size
-        found, tallies = marshal.loads(result[_HEAD.size : at])
+        found, tallies = marshal.loads(result[_HEAD.size : at])  # noqa: S302 - of a fork of this process
         if limit is not None and found[0][2] >= limit:
             yield None
             return
@@ -153,7 +153,7 @@ def _unpacked(data: memoryview) -> Iterator[tuple[FetchedBatch, int]]:
     """The batches, each with its broker."""
     (size,) = _HEAD.unpack_from(data)
     at = _HEAD.size + size
-    heads: list[Any] = marshal.loads(data[_HEAD.size : at])
+    heads: list[Any] = marshal.loads(data[_HEAD.size : at])  # noqa: S302 - of the parent
     for topic, partition, first, stop, deliveries, broker, length, limit, count, following in heads:
         raw = data[at : at + length]
         at += length
@@ -163,4 +163,7 @@ def _unpacked(data: memoryview) -> Iterator[tuple[FetchedBatch, int]]:
         else:
             batch = next(split_batches(raw))
             batch.limit = limit
-        yield FetchedBatch(TopicPartition(topic, partition), batch, first, stop, stop, None, deliveries), broker
+        yield (
+            FetchedBatch(TopicPartition(topic, partition), batch, first, stop, stop, None, deliveries),
+            broker,
+        )

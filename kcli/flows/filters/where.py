@@ -152,7 +152,10 @@ class Where:
 
     def warn_since(self, failure: str, unlikeness: str) -> None:
         """Warns of what was added to the findings, which had these firsts before."""
-        for before, now, text in ((failure, self.failure, _SKIPS), (unlikeness, self.unlikeness, _NEVER_EQUAL)):
+        for before, now, text in (
+            (failure, self.failure, _SKIPS),
+            (unlikeness, self.unlikeness, _NEVER_EQUAL),
+        ):
             if now and not before:
                 self._warn(text.format(now))
 

@@ -126,7 +126,9 @@ class Feed:
                 print_ = Fingerprint(input_name(name), begin.offset, begin.crc)
                 taps: list[Tap] = [print_, *self._taps] if self._fingerprints else [*self._taps]
                 source = Source(descriptor, input_name(name), self._stop, taps=taps, patience=self._patience)
-                of_one = self._text if self._short else self._rows if self._processes is None else self._shared
+                of_one = (
+                    self._text if self._short else self._rows if self._processes is None else self._shared
+                )
                 yield from of_one(source, print_, begin)
             finally:
                 os.close(descriptor)
@@ -183,7 +185,8 @@ class Feed:
         from kcli.flows.inputs.shared import SharedParser, terminator_of  # only with --processes
 
         terminator = terminator_of(self.form)
-        assert self._processes is not None and terminator is not None
+        assert self._processes is not None
+        assert terminator is not None
         parser, rows = SharedParser(self._processes, self.form, terminator), _Rows(source.name, begin)
         before = (0, 0)
         try:

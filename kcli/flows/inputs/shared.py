@@ -134,9 +134,12 @@ class SharedParser:
         result = self._processes.take() if given.shared else None
         if result is None or self._own is not None:
             return self._parse(given), given.mark
-        rows, bad = marshal.loads(result)
+        rows, bad = marshal.loads(result)  # noqa: S302 - of a fork of this process
         line = given.lines
-        items: list[Item] = [InputRow(one + line, *rest) for one, *rest in rows]
+        items: list[Item] = [
+            InputRow(one + line, key, value, headers, timestamp, partition, raw)
+            for one, key, value, headers, timestamp, partition, raw in rows
+        ]
         for place, one, *rest in bad:
             items.insert(place, BadInput(one + line, *rest))
         return items, given.mark

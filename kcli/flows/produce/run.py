@@ -268,9 +268,11 @@ class ProduceRun:
     def _send_span(self, chunk: RowChunk, start: int, stop: int) -> None:
         some = chunk.records[start:stop]
         now = wall_ms()
-        self._hours.update(
-            row.timestamp // HOUR_MS for row in some if row.timestamp is not None and row.timestamp >= 0
-        )
+        times = [row.timestamp for row in some if row.timestamp is not None and row.timestamp >= 0]
+        if times and min(times) // HOUR_MS == max(times) // HOUR_MS:
+            self._hours[times[0] // HOUR_MS] += len(times)
+        else:
+            self._hours.update(time // HOUR_MS for time in times)
         rows = [
             (row.key, row.value, row.headers, now if row.timestamp is None else row.timestamp) for row in some
         ]

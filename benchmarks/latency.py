@@ -100,7 +100,9 @@ def _pipes(bootstrap: str) -> Table:
 
 def _alone(bootstrap: str) -> Table:
     found = _rounds(bootstrap, "alone", ALONE_PAIRS, ALONE)
-    title = f"a line at a time, {ALONE} a second, from each producer to kcli consume, medians of {ROUNDS} rounds"
+    title = (
+        f"a line at a time, {ALONE} a second, from each producer to kcli consume, medians of {ROUNDS} rounds"
+    )
     notes = []
     own, other = (found.get(name) for name in ("kcli produce, linger.ms=0", "confluent-kafka, linger.ms=0"))
     if own and other:
@@ -154,7 +156,9 @@ def _end_to_end(bootstrap: str, *, loaded: bool) -> Table:
         for name, rounds in found.items()
     ]
     beside = f"beside a load of {LOAD}" if loaded else "on a broker that has nothing else to do"
-    title = f"{_RECORDS:,} records of {_SIZE} B end to end, one at a time, {beside}, medians of {ROUNDS} rounds"
+    title = (
+        f"{_RECORDS:,} records of {_SIZE} B end to end, one at a time, {beside}, medians of {ROUNDS} rounds"
+    )
     notes = ["Kafka's tool counts whole milliseconds, and waits for the confirmation before it polls"]
     table = Table(title, ["", "p50 ms", "p99 ms", "p99.9 ms"], rows, notes)
     print(table.plain(), flush=True)

@@ -262,6 +262,7 @@ class Producer:
         empty_is_null: bool = False,
         longest: int | None = None,
         origin: Any = None,
+        push: bool = False,
     ) -> int:
         """Queues the lines of ``text[start:end]``, one record each; returns the number of lines.
 
@@ -269,7 +270,8 @@ class Producer:
         has no key), or ``key`` is the key of all. A key or value equal to ``null_marker`` becomes null, with
         ``empty_is_null`` an empty one too. A line longer than ``longest`` bytes (default ``max.request.size``) fails
         with RecordTooLargeError; the other lines are still sent. The text may be modified after this returns.
-        ``origin``: as in ``send_rows``; rows are lines counted from 0.
+        ``origin``: as in ``send_rows``; rows are lines counted from 0. ``push``: then does what ``push`` does; the sender
+        is woken once for both.
         """
         stop = len(text) if end is None else end
         if not 0 <= start <= stop <= len(text):
@@ -287,7 +289,14 @@ class Producer:
         how = self._text_format
         if how != fields:  # usually the same in every call
             how = self._text_format = TextFormat(*fields)
-        return self._submission.submit_text(topic, text, start, stop, how, partition, timestamp, origin)
+        quietly = push and stop - start <= self._submission.piece_size
+        sent = self._submission.submit_text(
+            topic, text, start, stop, how, partition, timestamp, origin, quietly=quietly
+        )
+        if push:
+            self._accumulator.must_wake_sender()  # it is woken now
+            self.push()
+        return sent
 
     def send_arrow(
         self,

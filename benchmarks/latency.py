@@ -2,8 +2,8 @@
 
 A line says when it was written: from the stdin of a producing command to the stdout of a consuming one, 1,000 lines a
 second; and 100 a second, each alone on its way, from every producer to the same consumer, which shows what the producers
-differ by. ``kcli perf e2e`` beside Kafka's ``kafka-e2e-latency``: one record at a time, on a broker that has nothing else to
-do and beside a load of 20 MB/s. One real broker, one partition, everything on this machine; all take turns.
+differ by. ``kcli perf e2e`` beside Kafka's ``kafka-e2e-latency``: one record at a time, on a broker that has nothing else
+to do and beside a load of 20 MB/s. One real broker, one partition, everything on this machine; all take turns.
 ``KCLI_BENCH_ROUNDS`` (5) and ``KCLI_BENCH_SECONDS`` (10, of each pair and round) choose.
 """
 

@@ -7,12 +7,12 @@ import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.inputs.input_format import InputFormat
-from kcli.flows.inputs.item import BadInput, Chunk, InputPosition, InputRow, Item, RowChunk, TextChunk
+from kcli.flows.inputs.item import BadInput, Chunk, InputPosition, InputRow, Item, Mark, RowChunk, TextChunk
 from kcli.flows.inputs.source import Source, Tap, TextReader, TextRegion, read_blocks
 from kcli.flows.stop import Stop
 
@@ -61,15 +61,6 @@ class Fingerprint:
             why=why,
             do="give the same input again, or delete the checkpoint to start again",
         )
-
-
-class Mark(NamedTuple):
-    """Input that was read at once: bytes and checksum before and after it, its size, and whether more was ready."""
-
-    before: tuple[int, int]
-    after: tuple[int, int]
-    size: int = 0
-    more: bool = False
 
 
 @dataclass(slots=True, eq=False, repr=False)

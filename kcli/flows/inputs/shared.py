@@ -13,9 +13,8 @@ from struct import Struct
 from typing import NamedTuple
 
 from kcli.core.kernels.varint import Buffer
-from kcli.flows.inputs.feed import Mark
 from kcli.flows.inputs.input_format import InputFormat
-from kcli.flows.inputs.item import BadInput, InputRow, Item, Parser
+from kcli.flows.inputs.item import BadInput, InputRow, Item, Mark, Parser
 from kcli.flows.inputs.parsers import parser_of
 from kcli.flows.inputs.pattern import Pattern
 from kcli.flows.processes import SLOT_BYTES, Processes

@@ -9,9 +9,8 @@ import pytest
 from kcli.core.kernels.varint import Buffer
 from kcli.core.records.text_cut import line_count
 from kcli.flows.inputs import shared
-from kcli.flows.inputs.feed import Mark
 from kcli.flows.inputs.input_format import FORMATS, HeaderBlocks, InputFormat
-from kcli.flows.inputs.item import Item
+from kcli.flows.inputs.item import Item, Mark
 from kcli.flows.inputs.lines import LineFormat
 from kcli.flows.inputs.parsers import parser_of
 from kcli.flows.inputs.shared import ParseWork, SharedParser, terminator_of

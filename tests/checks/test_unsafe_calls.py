@@ -21,8 +21,8 @@ TO_WORKERS = {
     ("flows/consume/ahead.py", "marshal"),
     ("flows/inputs/shared.py", "marshal"),
 }
-"""For processes of this run, and from them, by pipes and memory that only these have: options with their secrets, and what
-forks of this process make of records.
+"""For processes of this run, and from them, by pipes and memory that only these have: options with their secrets, and
+what forks of this process make of records.
 """
 
 OWN_FILES = {("flows/consume/buckets.py", "marshal")}

@@ -7,10 +7,11 @@ process cannot do is parsed here: a record that does not end where it seems to, 
 
 import marshal
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from struct import Struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kcli.core.kernels.varint import Buffer
 from kcli.flows.inputs.input_format import InputFormat
@@ -19,9 +20,10 @@ from kcli.flows.inputs.parsers import parser_of
 from kcli.flows.inputs.pattern import Pattern
 from kcli.flows.processes import SLOT_BYTES, Processes
 
-_HEAD = Struct("=I")
+_HEAD = Struct("=qI")  # how many lines there are before, and the size of the header line
 _TABLES = ("csv", "csv-objects")
 _LINES = ("lines", "ndjson", "kcat", "failed")
+_ROW: Callable[[tuple[Any, ...]], InputRow] = partial(tuple.__new__, InputRow)
 _LONGEST = SLOT_BYTES // 4  # of what has no end yet
 
 
@@ -42,14 +44,24 @@ class ParseWork:
 
     def __call__(self, data: memoryview) -> Buffer:
         """The records and the bad input of whole records, behind the header line of a csv."""
-        (size,) = _HEAD.unpack_from(data)
+        before, size = _HEAD.unpack_from(data)
         at = _HEAD.size + size
         parser = _begun(self._form, bytes(data[_HEAD.size : at]))
         items = parser.feed(bytes(data[at:]))
         if parser.finish():
             raise ValueError("the last record does not end here")
-        rows = [tuple(item) if self._raws else (*item[:-1], None) for item in items if type(item) is InputRow]
-        bad = [(at, *item) for at, item in enumerate(items) if type(item) is BadInput]
+        raws = self._raws
+        rows = [
+            (line + before, key, value, headers, timestamp, partition, raw if raws else None)
+            for line, key, value, headers, timestamp, partition, raw in (
+                item for item in items if type(item) is InputRow
+            )
+        ]
+        bad = [
+            (at, *item._replace(line=item.line + before))
+            for at, item in enumerate(items)
+            if type(item) is BadInput
+        ]
         return marshal.dumps((rows, bad))
 
 
@@ -124,7 +136,7 @@ class SharedParser:
 
     def _submit(self, data: bytes, mark: Mark) -> None:
         header = b"" if self.header is None else self.header + b"\n"
-        self._processes.submit([_HEAD.pack(len(header)), header, data])
+        self._processes.submit([_HEAD.pack(self._lines, len(header)), header, data])
         self._given.append(_Given(data, self._lines, mark, shared=True))
         self._lines += data.count(self._terminator)
 
@@ -134,13 +146,9 @@ class SharedParser:
         if result is None or self._own is not None:
             return self._parse(given), given.mark
         rows, bad = marshal.loads(result)  # noqa: S302 - of a fork of this process
-        line = given.lines
-        items: list[Item] = [
-            InputRow(one + line, key, value, headers, timestamp, partition, raw)
-            for one, key, value, headers, timestamp, partition, raw in rows
-        ]
-        for place, one, *rest in bad:
-            items.insert(place, BadInput(one + line, *rest))
+        items: list[Item] = list(map(_ROW, rows))
+        for place, *rest in bad:
+            items.insert(place, BadInput(*rest))
         return items, given.mark
 
     def _parse(self, given: _Given) -> list[Item]:

@@ -2,7 +2,8 @@
 talks to the brokers, which is what limits the gain where there are processors enough.
 
 One real broker, on this machine: of two processors it needs one. ``KCLI_BENCH_ROUNDS`` (5), ``KCLI_BENCH_RECORDS``
-(500,000) and ``KCLI_BENCH_PROCESSES`` (2) choose.
+(500,000) and ``KCLI_BENCH_PROCESSES`` (2) choose; ``KCLI_BENCH_PYTHON`` (this one) is the interpreter that runs kcli, such
+as one without the GIL.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from kcli.sandbox.settings import Settings
 ROUNDS = int(os.environ.get("KCLI_BENCH_ROUNDS", "5"))
 RECORDS = int(os.environ.get("KCLI_BENCH_RECORDS", "500000"))
 PROCESSES = int(os.environ.get("KCLI_BENCH_PROCESSES", "2"))
+PYTHON = os.environ.get("KCLI_BENCH_PYTHON", sys.executable)
 _MAIN = """
 import resource, sys, time
 from kcli.__main__ import main
@@ -111,7 +113,7 @@ def _table(bootstrap: str, inputs: Mapping[str, Path]) -> Table:
 
 
 def _run(bootstrap: str, words: Sequence[str], given: Path | None) -> Figures:
-    argv = [sys.executable, "-c", _MAIN, "-b", bootstrap, *words, "-q"]
+    argv = [PYTHON, "-c", _MAIN, "-b", bootstrap, *words, "-q"]
     with Path(given or os.devnull).open("rb") as stdin:
         done = subprocess.run(
             argv,

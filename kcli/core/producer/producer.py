@@ -19,6 +19,7 @@ from kcli.core import clock
 from kcli.core import producer as parts
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.codecs.codec import check_level, codec_by_name
+from kcli.core.codecs.compression import check_available
 from kcli.core.errors import (
     ClosedError,
     ConfigError,
@@ -579,5 +580,6 @@ def check_options(options: ProducerOptions) -> None:
             do=f"at most {_MOST_IN_FLIGHT} keep every record single and in order",
         )
     codec, level = codec_by_name(options.compression_type), options.compression_level
+    check_available(codec)
     if level is not None:
         check_level(codec, level)

@@ -2,8 +2,8 @@
 talks to the brokers, which is what limits the gain where there are processors enough.
 
 One real broker, on this machine: of two processors it needs one. ``KCLI_BENCH_ROUNDS`` (5), ``KCLI_BENCH_RECORDS``
-(500,000) and ``KCLI_BENCH_PROCESSES`` (2) choose; ``KCLI_BENCH_PYTHON`` (this one) is the interpreter that runs kcli, such
-as one without the GIL.
+(500,000) and ``KCLI_BENCH_PROCESSES`` (2) choose; ``KCLI_BENCH_PYTHON`` (this one) is the interpreter that runs kcli,
+such as one without the GIL.
 """
 
 from __future__ import annotations

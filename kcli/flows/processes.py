@@ -21,6 +21,7 @@ from struct import Struct
 from types import TracebackType
 from typing import NoReturn
 
+from kcli.core.errors import KcliError
 from kcli.core.kernels.varint import Buffer
 from kcli.flows.stop import SIGNALS
 
@@ -35,15 +36,27 @@ _LEFT = -1
 
 
 class Processes:
-    """``submit`` while there is ``room``, ``take`` in the same order. ``lost`` is told once of each process that died."""
+    """``submit`` while there is ``room``, ``take`` in the same order. ``lost`` is told once of each process that died.
+
+    Raises KcliError if they cannot be started.
+    """
 
     def __init__(self, count: int, work: Work, *, lost: Callable[[str], object] = str) -> None:
         self._lost = lost
         self._workers: list[_Worker] = []
         self._queue: deque[tuple[_Worker, int] | None] = deque()
         self._taken: tuple[_Worker, int] | None = None
-        for _ in range(count):
-            self._workers.append(_Worker(work, self._workers))
+        try:
+            for _ in range(count):
+                self._workers.append(_Worker(work, self._workers))
+        except OSError as error:
+            started = len(self._workers)
+            self.close()
+            raise KcliError(
+                f"process {started + 1} of {count} cannot be started",
+                why=(error.strerror or str(error)).lower(),
+                do="choose fewer --processes, or allow this user more of them (ulimit -u)",
+            ) from None
 
     def __enter__(self) -> Processes:
         return self
@@ -143,16 +156,18 @@ class _Worker:
         self._from, back = os.pipe()
         # A signal to the group must not end it before it ignores that.
         masked = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-        self.pid = os.fork()
-        if not self.pid:
-            for other in others:  # else they would not see that the parent is gone
-                os.close(other._to)
-            os.close(self._to)
-            os.close(self._from)
-            _live(work, theirs, back, self.given, self.made)
-        signal.pthread_sigmask(signal.SIG_SETMASK, masked)
-        os.close(theirs)
-        os.close(back)
+        try:
+            self.pid = os.fork()
+            if not self.pid:
+                for other in others:  # else they would not see that the parent is gone
+                    os.close(other._to)
+                os.close(self._to)
+                os.close(self._from)
+                _live(work, theirs, back, self.given, self.made)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, masked)
+            os.close(theirs)
+            os.close(back)
 
     def tell(self, slot: int, size: int) -> None:
         """Names what is to be done. That it has died is seen by who waits for the result."""

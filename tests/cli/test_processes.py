@@ -217,7 +217,7 @@ def _is_fork(pid: int, parent: int) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to find the processes")
-def test_consume_goes_on_without_a_process_that_died(filled: FakeCluster) -> None:
+def test_consume_goes_on_without_a_process_that_died() -> None:
     with FakeCluster(1, topics={"t": PARTITIONS}) as cluster:
         process = start(
             "consume", "t", "-f", r"%p:%o\n", "--processes", "2", "-X", "fetch.max.wait.ms=50",

@@ -1,11 +1,14 @@
 """``Processes``: results in order, work that is left to the parent, processes that die."""
 
+import errno
 import os
 import signal
 from collections.abc import Iterator
 
 import pytest
 
+from kcli.core.errors import KcliError
+from kcli.flows import processes
 from kcli.flows.processes import SLOT_BYTES, Processes
 
 
@@ -86,3 +89,22 @@ def test_the_processes_end_with_the_block(two: Processes) -> None:
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+def test_processes_that_cannot_be_started_are_an_error_and_none_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pids: list[int] = []
+    fork = os.fork
+
+    def once() -> int:
+        if pids:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        pids.append(pid := fork())
+        return pid
+
+    monkeypatch.setattr(processes.os, "fork", once)
+    with pytest.raises(KcliError, match="process 2 of 3 cannot be started"):
+        Processes(3, reverse)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pids[0], 0)

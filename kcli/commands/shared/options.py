@@ -404,6 +404,13 @@ def global_options() -> tuple[GlobalOption, ...]:
             help="the name under which brokers log this client",
         ),
         GlobalOption(
+            (*NAMES["map_address"], "map_address"),
+            heading=_CLUSTER,
+            metavar="BROKER=HOST:PORT",
+            multiple=True,
+            help="connect to HOST:PORT instead of a broker's own address, as to b-1:9092; repeatable",
+        ),
+        GlobalOption(
             (*NAMES["allow_plaintext_secrets"], "allow_plaintext_secrets"),
             heading=_CLUSTER,
             is_flag=True,

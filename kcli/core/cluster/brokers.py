@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from kcli.core.cluster import authentication  # noqa: F401 - imported on use
     from kcli.core.cluster.authentication import Authentication
+    from kcli.core.net.detours import Detours
 
 CONTROL, FETCH, PRODUCE, TRANSACTION, GROUP = "control", "fetch", "produce", "transaction", "group"
 FORWARDED = "forwarded"
@@ -107,6 +108,12 @@ class Brokers:
         self._routes: dict[Key, _Route] = {}
         self._addresses: dict[tuple[str, int], _Address] = {}
         self._tls: ssl.SSLContext | None = None
+        self._detours: Detours | None = None
+        if options.map_address or options.proxy_url or options.proxy_username or options.proxy_password:
+            # Only for clients that cannot reach brokers at their own addresses.
+            from kcli.core.net.detours import Detours
+
+            self._detours = Detours(options)
         self._authentication = _authentication(options, hooks)
         if not options.security_protocol.endswith("PLAINTEXT"):
             # ssl: 10 ms that plaintext clients save
@@ -305,8 +312,10 @@ class Brokers:
         address = route.address
         if address.backoff.failures:  # the other purposes wait for the outcome of this attempt
             address.retry_at = now + address.backoff.peek()
+        if self._detours is not None:
+            channel.detour = self._detours.detour(node)
         if node.id >= 0 and not address.has_answered:
-            channel.explain = lambda error: advertised_in_vain(node, error)
+            channel.explain = lambda error: self._in_vain(node, channel, error)
         route.channel, route.was_ready = channel, False
         channel.start_setup(now)
         channel.clock, channel.compute = self._loop.now, self._loop.compute
@@ -315,8 +324,8 @@ class Brokers:
         self._loop.add(channel)
         if self._connected is not None:
             channel.adopt(*self._connected(node.id))
-        elif is_literal(node.host):
-            channel.open(self._resolve(node.host, node.port))
+        elif is_literal(node.host) if channel.detour is None else channel.detour.is_literal:
+            channel.open(self._addresses_of(node, channel))
         else:
             self._lookup_and_open(node, channel)
         return channel
@@ -331,7 +340,19 @@ class Brokers:
             else:
                 channel.open(addresses)
 
-        self._loop.run_in_thread(lambda: self._resolve(node.host, node.port), found)
+        self._loop.run_in_thread(lambda: self._addresses_of(node, channel), found)
+
+    def _addresses_of(self, node: Node, channel: Channel) -> list[Address]:
+        if channel.detour is not None:
+            return channel.detour.lookup(self._resolve)
+        return self._resolve(node.host, node.port)
+
+    def _in_vain(self, node: Node, channel: Channel, error: KcliError) -> ConnectError:
+        if channel.detour is not None:
+            return advertised_in_vain(node, error, error.do)
+        if self._options.map_address:
+            return advertised_in_vain(node, error, f"map it too: map.address={node.address}=HOST:PORT")
+        return advertised_in_vain(node, error)
 
 
 def _authentication(options: ClientOptions, hooks: Hooks) -> Authentication | None:
@@ -374,12 +395,15 @@ def _not_now(node: Node, failure: KcliError | None) -> KcliError:
     return failure
 
 
-def advertised_in_vain(node: Node, error: KcliError) -> ConnectError:
+_CHECK_LISTENERS = "check advertised.listeners of that broker, and that it is running"
+
+
+def advertised_in_vain(node: Node, error: KcliError, do: str = _CHECK_LISTENERS) -> ConnectError:
     """Metadata names an address that was never reached: most often a listener meant for other clients."""
     return ConnectError(
         f"broker {node.id} advertises {node.address}, unreachable from here",
         why=str(error),
-        do="check advertised.listeners of that broker, and that it is running",
+        do=do,
     )
 
 

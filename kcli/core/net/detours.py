@@ -1,0 +1,83 @@
+"""How a client reaches a broker that it cannot reach at its own address: elsewhere (``map.address``), through a proxy
+(``proxy.url``), or both: then the proxy connects to the mapped address. Loaded by clients with one of these options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kcli.core.net.resolve import Address, is_literal
+
+if TYPE_CHECKING:
+    from kcli.core.net.address_map import AddressMap
+    from kcli.core.net.proxy import Proxy, Tunnel
+    from kcli.core.options import ClientOptions
+    from kcli.core.types import Node
+
+Resolve = Callable[[str, int], list[Address]]
+
+
+class Detour:
+    """The way of one connection. ``via`` is added to the broker's address in messages."""
+
+    def __init__(self, host: str, port: int, via: str, proxy: Proxy | None) -> None:
+        self.via = via
+        self.proxy = proxy
+        self._host, self._port = host, port
+
+    @property
+    def advice(self) -> str:
+        """What to do where no connection is made."""
+        if self.proxy is not None:
+            return "check proxy.url, and that the proxy is running"
+        return "check map.address, and that the tunnel is open"
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether no name has to be looked up."""
+        names = [self._host] if self.proxy is None else [self.proxy.host]
+        if self.proxy is not None and self.proxy.scheme == "socks5":
+            names.append(self._host)
+        return all(map(is_literal, names))
+
+    def lookup(self, resolve: Resolve) -> list[Address]:
+        """The addresses to connect to. For socks5, the broker's name is looked up here as well."""
+        proxy = self.proxy
+        if proxy is None:
+            return resolve(self._host, self._port)
+        if proxy.scheme == "socks5" and not is_literal(self._host):
+            self._host = str(resolve(self._host, self._port)[0].target[0])
+        return resolve(proxy.host, proxy.port)
+
+    def tunnel(self) -> Tunnel | None:
+        """The exchange with the proxy, for each connection a new one."""
+        if self.proxy is None:
+            return None
+        from kcli.core.net.proxy import Tunnel  # loaded with the options
+
+        return Tunnel(self.proxy, self._host, self._port)
+
+
+class Detours:
+    """``detour`` returns that of a broker, None where it is connected to as usual. ConfigError for the options."""
+
+    def __init__(self, options: ClientOptions) -> None:
+        self._map: AddressMap | None = None
+        if options.map_address:
+            from kcli.core.net.address_map import AddressMap  # clients have one of both, mostly
+
+            self._map = AddressMap(options.map_address)
+        from kcli.core.net.proxy import proxy_of
+
+        self._proxy = proxy_of(options)
+
+    def detour(self, node: Node) -> Detour | None:
+        mapped = self._map.target(node.host, node.port) if self._map is not None else None
+        if mapped is None and self._proxy is None:
+            return None
+        host, port = mapped or (node.host, node.port)
+        via = f" at {node._replace(id=-1, host=host, port=port).address} (map.address)" if mapped else ""
+        if self._proxy is not None:
+            via += f" through the proxy {self._proxy}"
+        return Detour(host, port, via, self._proxy)

@@ -36,6 +36,7 @@ class Proxy:
             (host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET
         )
         self.host, self.port = host, int(self._listener.getsockname()[1])
+        self._started = threading.Event()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="proxy", daemon=True)
 
@@ -48,6 +49,7 @@ class Proxy:
 
     def __enter__(self) -> Self:
         self._thread.start()
+        assert self._started.wait(120)
         return self
 
     def __exit__(self, *_exc: object) -> None:
@@ -58,6 +60,7 @@ class Proxy:
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         server = self._loop.run_until_complete(asyncio.start_server(self._serve, sock=self._listener))
+        self._started.set()
         self._loop.run_forever()
         server.close()
         tasks = asyncio.all_tasks(self._loop)
@@ -75,8 +78,8 @@ class Proxy:
             upstream = await (self._socks if first == b"\5" else self._connect)(reader, writer)
             if upstream is not None:
                 await self._pass(reader, writer, *upstream)
-        except (OSError, asyncio.IncompleteReadError):
-            pass
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # the client, or the test, has gone
         finally:
             writer.close()
 

@@ -1,5 +1,5 @@
-"""Brokers that are reached elsewhere than they advertise, and through proxies: by mapped addresses, SOCKS5 and CONNECT, with
-TLS and without. The names of the brokers exist nowhere but in the proxy, so that nothing else could reach them.
+"""Brokers that are reached elsewhere than they advertise, and through proxies: by mapped addresses, SOCKS5 and CONNECT,
+with TLS and without. The names of the brokers exist nowhere but in the proxy, so that nothing else could reach them.
 """
 
 import socket
@@ -8,21 +8,29 @@ from typing import Any
 
 import pytest
 
-from kcli.core import Admin, Consumer, Producer
+from kcli.core import Admin, Producer
 from kcli.core.errors import AuthError, ConnectError, KcliError
 from tests.certificates import Authority
 from tests.fake.cluster import FakeCluster
 from tests.fake.proxies import Proxy
 from tests.fault.producing import PATIENCE, send, values
+from tests.fault.watching import read
 from tests.run import kcli
 
 NAMES = {"b-1.internal": "127.0.0.1", "b-2.internal": "127.0.0.1"}
 LOGIN = ("me", "hunter2")
+QUICK = {"default_api_timeout_ms": 2_000, "socket_connection_setup_timeout_ms": 500}
+"""What is refused ends by then."""
 
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     return Authority(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kcli.core.cluster.cluster._REFUSED_PATIENCE", 0.1)
 
 
 @pytest.fixture
@@ -49,18 +57,16 @@ def round_trip(cluster: FakeCluster, **options: Any) -> None:
         producer.flush(PATIENCE)
     assert [future.error for future in sent] == [None, None]
     assert sorted(values(cluster, "t", 0) + values(cluster, "t", 1)) == [b"v0", b"v1"]
-    with Consumer(bootstrap_servers=bootstrap(cluster), auto_offset_reset="earliest", **options) as consumer:
-        consumer.assign([("t", 0), ("t", 1)])
-        found: list[bytes | None] = []
-        while len(found) < 2:
-            found += [record.value for record in consumer.poll(1)]
-    assert sorted(filter(None, found)) == [b"v0", b"v1"]
+    assert sorted(filter(None, read(cluster, "t", 2, bootstrap_servers=bootstrap(cluster), **options))) == [
+        b"v0",
+        b"v1",
+    ]
 
 
 def refusal(cluster: FakeCluster, **options: Any) -> KcliError:
     with (
         pytest.raises(KcliError) as raised,
-        Admin(bootstrap_servers=bootstrap(cluster), default_api_timeout_ms=20_000, **options) as admin,
+        Admin(bootstrap_servers=bootstrap(cluster), **QUICK, **options) as admin,
     ):
         admin.describe_cluster()
     return raised.value
@@ -94,7 +100,7 @@ def test_socks5_is_given_addresses_and_socks5h_names(cluster: FakeCluster) -> No
     for scheme, host in (("socks5", "127.0.0.1"), ("socks5h", "localhost")):
         with Proxy({"localhost": "127.0.0.1", "::1": "127.0.0.1"}) as proxy:
             with Admin(bootstrap_servers=address, proxy_url=proxy.url(scheme)) as admin:
-                assert len(admin.describe_cluster().nodes) == 2
+                assert len(admin.describe_cluster().brokers) == 2
             assert {"127.0.0.1" if asked == "::1" else asked for asked, _port in proxy.asked} == {host}
 
 
@@ -107,7 +113,7 @@ def test_a_proxy_and_brokers_may_have_literals_of_ipv6(cluster: FakeCluster) -> 
             with Admin(
                 bootstrap_servers=f"[2001:db8::7]:{ports(cluster)[0]}", proxy_url=proxy.url(scheme)
             ) as admin:
-                assert len(admin.describe_cluster().nodes) == 2
+                assert len(admin.describe_cluster().brokers) == 2
             assert {host for host, _port in proxy.asked} == {"2001:db8::7"}
 
 
@@ -144,8 +150,11 @@ def test_a_proxy_connects_to_the_mapped_address(cluster: FakeCluster) -> None:
 def test_a_broker_that_is_not_mapped_is_named_with_what_to_add(cluster: FakeCluster) -> None:
     first, second = ports(cluster)
     with Admin(
-        bootstrap_servers=bootstrap(cluster), map_address=f"b-1.internal:{first}=127.0.0.1", default_api_timeout_ms=20_000
-    ) as admin:  # fmt: skip
+        bootstrap_servers=bootstrap(cluster),
+        timeout=1.5,
+        map_address=f"b-1.internal:{first}=127.0.0.1",
+        **QUICK,
+    ) as admin:
         (error,) = admin.list_groups().errors.values()
     assert f"broker 2 advertises b-2.internal:{second}, unreachable from here" in str(error)
     assert f"map.address=b-2.internal:{second}=HOST:PORT" in error.do
@@ -153,9 +162,8 @@ def test_a_broker_that_is_not_mapped_is_named_with_what_to_add(cluster: FakeClus
 
 @pytest.mark.parametrize("scheme", ["socks5h", "http"])
 def test_refusals_of_a_proxy_are_said(cluster: FakeCluster, scheme: str) -> None:
-    quick = {"socket_connection_setup_timeout_ms": 500}
     with Proxy({}) as proxy:
-        error = refusal(cluster, proxy_url=proxy.url(scheme), **quick)
+        error = refusal(cluster, proxy_url=proxy.url(scheme))
         assert isinstance(error, ConnectError)
         assert f"the proxy {proxy.url(scheme)} did not connect to {bootstrap(cluster)}" in str(error)
     with Proxy(NAMES, LOGIN) as proxy:
@@ -167,23 +175,21 @@ def test_refusals_of_a_proxy_are_said(cluster: FakeCluster, scheme: str) -> None
         assert isinstance(error, AuthError)
         assert "give proxy.username" in error.do
     with Proxy(silent=True) as proxy:
-        error = refusal(cluster, proxy_url=proxy.url(scheme), **quick)
+        error = refusal(cluster, proxy_url=proxy.url(scheme))
         assert "has not connected to" in str(error)
-    error = refusal(cluster, proxy_url=proxy.url(scheme), **quick)  # it is closed by now
+    error = refusal(cluster, proxy_url=proxy.url(scheme))  # it is closed by now
     assert f"through the proxy {proxy.url(scheme)}" in str(error)
     assert "that the proxy is running" in error.do
 
 
 def test_the_other_kind_of_proxy_is_recognized(cluster: FakeCluster) -> None:
     """A broker's port is no proxy at all: it closes the connection, or says what is none of HTTP."""
-    error = refusal(cluster, proxy_url=f"http://{cluster.address(1)}", socket_connection_setup_timeout_ms=500)
+    error = refusal(cluster, proxy_url=f"http://{cluster.address(1)}")
     assert isinstance(error, ConnectError)
     assert "the proxy http://" in str(error)
 
 
-def test_the_command_line_maps_addresses_and_takes_logins_from_a_url(
-    cluster: FakeCluster, tmp_path: object
-) -> None:
+def test_the_command_line_maps_addresses_and_takes_logins_from_a_url(cluster: FakeCluster) -> None:
     first, second = ports(cluster)
     mapped = (
         "--map-address",
@@ -195,6 +201,6 @@ def test_the_command_line_maps_addresses_and_takes_logins_from_a_url(
     assert (done.code, done.err) == (0, "")
     with Proxy(NAMES, ("m e", "hunter:2")) as proxy:
         url = proxy.url("socks5h").replace("://", "://m%20e:hunter%3A2@")
-        done = kcli("topics", "offsets", "t", bootstrap=bootstrap(cluster), env={"KCLI_X_PROXY_URL": url})
+        done = kcli("topics", "offsets", "t", bootstrap=bootstrap(cluster), KCLI_X_PROXY_URL=url)
         assert (done.code, done.err) == (0, "")
         assert set(proxy.logins) == {("m e", "hunter:2")}

@@ -4,7 +4,8 @@
         provider.grant = lambda: {"access_token": "abc", "expires_in": 60}
         ... provider.url ... provider.requests
 
-It answers every request with ``status``, ``headers`` and the JSON of ``grant()``, and keeps what was sent.
+It answers every request with ``status``, ``headers`` and the JSON of ``grant()``, and keeps what was sent. Without a
+context it speaks plain http.
 """
 
 import base64
@@ -33,7 +34,7 @@ class Granted:
 class IdentityProvider:
     """Use as a context manager."""
 
-    def __init__(self, context: ssl.SSLContext, grant: Callable[[], Any] | None = None) -> None:
+    def __init__(self, context: ssl.SSLContext | None, grant: Callable[[], Any] | None = None) -> None:
         self.grant = grant or (lambda: {"access_token": "abc", "expires_in": 3_600})
         self.status = 200
         self.headers: dict[str, str] = {}
@@ -70,9 +71,10 @@ class IdentityProvider:
                 """A client that does not accept the certificate leaves."""
 
         self._server = Server(("127.0.0.1", 0), Handler)
-        self._server.socket = context.wrap_socket(
-            self._server.socket, server_side=True, do_handshake_on_connect=False
-        )
+        if context is not None:
+            self._server.socket = context.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
 
     @property

@@ -25,8 +25,8 @@ from kcli.serde.registry.bearer import bearer_tokens
 from kcli.serde.registry.options import RegistryOptions
 from kcli.serde.registry.transport import proxy_of, registry_context
 
-_SOME_SECRET = Secret("x" * 8)
-"""In place of secrets that are not read here."""
+_SOME_SECRET = Secret("xxxx:xxxx")
+"""In place of secrets that are not read here: NAME:PASSWORD, which some are."""
 
 
 class Problem(NamedTuple):

@@ -4,7 +4,8 @@
         ...                       # a client with proxy_url=proxy.url("socks5h")
         assert proxy.asked == [("b-1.internal", 9092)]
 
-``names`` are those that the proxy alone can look up. A ``login`` is required of clients where it is given.
+``names`` are those that the proxy alone can look up; ``ADDRESS:PORT`` also leads to another port. A ``login`` is required
+of clients where it is given.
 """
 
 import asyncio
@@ -105,7 +106,10 @@ class Proxy:
         self, host: str, port: int
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
         self.asked.append((host, port))
-        known = self._names.get(host, host)
+        known, _, other = (
+            self._names.get(host, host).partition(":") if host in self._names else (host, "", "")
+        )
+        port = int(other or port)
         try:
             ipaddress.ip_address(known)
             return await asyncio.open_connection(known, port)

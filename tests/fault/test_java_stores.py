@@ -1,5 +1,5 @@
-"""Stores as Java's own keytool writes them: what is PKCS12 is used as it is, JKS is refused with the command that converts
-it, which is typed here as it is printed. Needs a JDK.
+"""Stores as Java's own keytool writes them: what is PKCS12 is used as it is, JKS is refused with the command that
+converts it, which is typed here as it is printed. Needs a JDK.
 """
 
 import subprocess

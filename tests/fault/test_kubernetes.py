@@ -1,5 +1,5 @@
-"""What ``contrib/kubernetes`` runs, run as its pods do: arguments and Secret as they stand, mounted elsewhere, in an empty
-home, against a simulated cluster under the name in the profile, with TLS and SCRAM.
+"""What ``contrib/kubernetes`` runs, run as its pods do: arguments and Secret as they stand, mounted elsewhere, in an
+empty home, against a simulated cluster under the name in the profile, with TLS and SCRAM.
 """
 
 import signal

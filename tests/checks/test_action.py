@@ -42,7 +42,7 @@ def test_inputs_are_variables_and_never_part_of_the_script() -> None:
 
 
 def run(folder: Path, **inputs: str) -> "subprocess.CompletedProcess[str]":
-    """The script with these inputs, and an environment as a runner gives it. What kcli depends on is that of these tests."""
+    """The script with these inputs, in an environment as a runner has it; what kcli depends on is that of these tests."""
     defaults = {name: one["default"] for name, one in action()["inputs"].items()}
     given = {**defaults, "python": sys.executable, **inputs}
     libraries = folder / "libraries"

@@ -151,11 +151,13 @@ class Proxy:
         head = (b"C" + await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
         host, _, port = head[0].split(" ")[1].rpartition(":")
         fields = dict(line.split(": ", 1) for line in head[1:] if line)
+        login = None
         if "Proxy-Authorization" in fields:
             text = base64.b64decode(fields["Proxy-Authorization"].removeprefix("Basic ")).decode()
             user, _, password = text.partition(":")
-            self.logins.append((user, password))
-        if self._login is not None and (not self.logins or self.logins[-1] != self._login):
+            login = (user, password)
+            self.logins.append(login)
+        if self._login is not None and login != self._login:
             writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 2\r\n\r\nno")
             return None
         upstream = await self._reached(host.strip("[]"), int(port))

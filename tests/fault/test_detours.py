@@ -177,9 +177,16 @@ def test_refusals_of_a_proxy_are_said(cluster: FakeCluster, scheme: str) -> None
     with Proxy(silent=True) as proxy:
         error = refusal(cluster, proxy_url=proxy.url(scheme))
         assert "has not connected to" in str(error)
+    error = refusal(cluster, proxy_url=f"{scheme}://proxy.invalid:1080")
+    assert "cannot resolve proxy.invalid, which proxy.url names" in str(error)
     error = refusal(cluster, proxy_url=proxy.url(scheme))  # it is closed by now
     assert f"through the proxy {proxy.url(scheme)}" in str(error)
     assert "that the proxy is running" in error.do
+
+
+def test_a_mapped_name_that_does_not_exist_is_named_with_its_option(cluster: FakeCluster) -> None:
+    error = refusal(cluster, map_address="*.internal=nowhere.invalid")
+    assert "cannot resolve nowhere.invalid, which map.address names" in str(error)
 
 
 def test_the_other_kind_of_proxy_is_recognized(cluster: FakeCluster) -> None:

@@ -169,11 +169,12 @@ class Channel:
 
     @property
     def peer(self) -> str:
-        """The address that it is connected to; empty without a connection."""
+        """The address that it is connected to, and how the broker is reached from there; empty without a connection."""
         try:
-            return str(self._socket.getpeername()[0]) if self._socket is not None else ""
+            address = str(self._socket.getpeername()[0]) if self._socket is not None else ""
         except OSError:
             return ""
+        return f"{address},{self.detour.via}" if address and self.detour is not None else address
 
     @property
     def tls_session(self) -> TlsSession | None:

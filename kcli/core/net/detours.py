@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from kcli.core.errors import ConnectError
 from kcli.core.net.resolve import Address, is_literal
 
 if TYPE_CHECKING:
@@ -42,13 +43,15 @@ class Detour:
         return all(map(is_literal, names))
 
     def lookup(self, resolve: Resolve) -> list[Address]:
-        """The addresses to connect to. For socks5, the broker's name is looked up here as well."""
+        """The addresses to connect to. For socks5, the broker's name is looked up here as well. ConnectError says which
+        option the name is from.
+        """
         proxy = self.proxy
         if proxy is None:
-            return resolve(self._host, self._port)
+            return _looked_up(resolve, self._host, self._port, "map.address")
         if proxy.scheme == "socks5" and not is_literal(self._host):
             self._host = str(resolve(self._host, self._port)[0].target[0])
-        return resolve(proxy.host, proxy.port)
+        return _looked_up(resolve, proxy.host, proxy.port, "proxy.url")
 
     def tunnel(self) -> Tunnel | None:
         """The exchange with the proxy, for each connection a new one."""
@@ -57,6 +60,13 @@ class Detour:
         from kcli.core.net.proxy import Tunnel  # loaded with the options
 
         return Tunnel(self.proxy, self._host, self._port)
+
+
+def _looked_up(resolve: Resolve, host: str, port: int, option: str) -> list[Address]:
+    try:
+        return resolve(host, port)
+    except ConnectError as error:
+        raise ConnectError(f"{error.what}, which {option} names", why=error.why, do=error.do) from None
 
 
 class Detours:

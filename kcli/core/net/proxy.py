@@ -10,7 +10,7 @@ import socket
 from collections.abc import Callable, Generator
 from typing import NamedTuple
 
-from kcli.core.errors import AuthError, ConfigError, ConnectError, KcliError
+from kcli.core.errors import ConfigError, ConnectError, KcliError, ProxyRefusedError
 from kcli.core.net.resolve import is_literal
 from kcli.core.options import ClientOptions
 from kcli.core.secret import Secret
@@ -187,7 +187,7 @@ def _socks(proxy: Proxy, host: str, port: int) -> _Exchanges:
     if version != 5:
         raise _not_spoken(proxy)
     if method == _NONE_ACCEPTED or method not in methods:
-        raise AuthError(
+        raise ProxyRefusedError(
             f"the proxy {proxy} refused this client",
             why="it accepts no login by name and password" if proxy.username else "it wants a login",
             do=_CHECK_LOGIN if proxy.username else "give proxy.username and proxy.password",
@@ -196,7 +196,7 @@ def _socks(proxy: Proxy, host: str, port: int) -> _Exchanges:
         user, password = _short(proxy.username), _short(proxy.password.reveal())
         _version, status = yield _Exchange(b"\1" + user + password, lambda _data: 2)
         if status:
-            raise AuthError(
+            raise ProxyRefusedError(
                 f"the proxy {proxy} refused the login of {proxy.username}",
                 why=f"status {status} (RFC 1929)",
                 do=_CHECK_LOGIN,
@@ -257,7 +257,7 @@ def _connect(proxy: Proxy, host: str, port: int) -> _Exchanges:
     reason = "".join(one for one in (status[2] or b"").decode("ascii", "replace") if one.isprintable())[:100]
     said = f"HTTP {status[1].decode()} {reason}".rstrip()
     if status[1] == b"407":
-        raise AuthError(
+        raise ProxyRefusedError(
             f"the proxy {proxy} refused this client",
             why=said,
             do=_CHECK_LOGIN if proxy.username else "give proxy.username and proxy.password",

@@ -10,14 +10,16 @@ _USER, _PASSWORD = "proxy.username", "proxy.password"
 
 
 def without_logins(ranked: Sequence[Sequence[Pair]]) -> list[list[Pair]]:
-    """The pairs of all sources, weakest first, with user and password taken out of the URL of a proxy. A stronger source
-    that names a proxy leaves nothing of a weaker one's login: that is for another proxy.
+    """The pairs of all sources, weakest first, with user and password taken out of the URL of a proxy. Of the login of a
+    weaker source, and of a URL that a later one replaces, nothing is left: it is for another proxy.
     """
-    strongest = max((at for at, pairs in enumerate(ranked) if any(map(_is_url, pairs))), default=-1)
-    return [
-        split_login(pair for pair in pairs if at >= strongest or not _is_of_login(pair))
-        for at, pairs in enumerate(ranked)
-    ]
+    urls = [(at, pair) for at, pairs in enumerate(ranked) for pair in pairs if _is_url(pair)]
+    strongest, last = urls[-1] if urls else (-1, None)
+    found: list[list[Pair]] = []
+    for at, pairs in enumerate(ranked):
+        own = [pair for pair in pairs if at >= strongest or not _is_of_login(pair)]
+        found.append([one for pair in own for one in split_login([pair])[: None if pair is last else 1]])
+    return found
 
 
 def split_login(pairs: Iterable[Pair]) -> list[Pair]:

@@ -406,9 +406,9 @@ def global_options() -> tuple[GlobalOption, ...]:
         GlobalOption(
             (*NAMES["map_address"], "map_address"),
             heading=_CLUSTER,
-            metavar="BROKER=HOST:PORT",
+            metavar="HOST:PORT=HOST:PORT",
             multiple=True,
-            help="connect to HOST:PORT instead of a broker's own address, as to b-1:9092; repeatable",
+            help="connect elsewhere than a broker advertises, as in b-1:9092=localhost:19092; repeatable",
         ),
         GlobalOption(
             (*NAMES["allow_plaintext_secrets"], "allow_plaintext_secrets"),

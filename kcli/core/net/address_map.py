@@ -68,5 +68,5 @@ def _malformed(text: str, why: str) -> ConfigError:
     return ConfigError(
         f"map.address: {text!r} maps no address",
         why=why,
-        do="write BROKER:PORT=HOST:PORT, as in b-1:9092=localhost:19092",
+        do="write HOST:PORT=HOST:PORT, as in b-1:9092=localhost:19092",
     )

@@ -78,7 +78,7 @@ class Detours:
             from kcli.core.net.address_map import AddressMap  # clients have one of both, mostly
 
             self._map = AddressMap(options.map_address)
-        from kcli.core.net.proxy import proxy_of
+        from kcli.core.net.proxy import proxy_of  # as above
 
         self._proxy = proxy_of(options)
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from kcli.core.errors import ConfigError, ConnectError, KcliError, ProxyRefusedError
+from kcli.core.errors import ConfigError, ConnectError, KcliError
+from kcli.core.errors import ProxyRefusedError as Refused
 from kcli.core.net.proxy import Proxy, Tunnel, proxy_of
 from kcli.core.options import ClientOptions
 from kcli.core.secret import Secret
@@ -63,16 +64,16 @@ def test_a_tunnel_is_opened(
 
 
 REFUSALS: list[tuple[str, dict[str, Any], list[bytes], type[KcliError], str, str, str]] = [
-    ("socks5h://p", {}, [b"\5\xff"], ProxyRefusedError, "refused this client", "wants a login", "give proxy.username"),
-    ("socks5h://p", {}, [b"\5\2"], ProxyRefusedError, "refused this client", "wants a login", "give proxy.username"),
-    ("socks5h://p", LOGIN, [b"\5\xff"], ProxyRefusedError, "refused this client", "accepts no login", "check proxy.username"),
-    ("socks5h://p", LOGIN, [b"\5\2", b"\1\1"], ProxyRefusedError, "the login of me", "status 1", "check proxy.username"),
+    ("socks5h://p", {}, [b"\5\xff"], Refused, "refused this client", "wants a login", "give proxy.username"),
+    ("socks5h://p", {}, [b"\5\2"], Refused, "refused this client", "wants a login", "give proxy.username"),
+    ("socks5h://p", LOGIN, [b"\5\xff"], Refused, "refused this client", "accepts no login", "check proxy.username"),
+    ("socks5h://p", LOGIN, [b"\5\2", b"\1\1"], Refused, "the login of me", "status 1", "check proxy.username"),
     ("socks5h://p", {}, [b"HT"], ConnectError, "does not speak SOCKS5", "none of SOCKS5", "check scheme"),
     ("socks5h://p", {}, [b"\5\0", b"\4\0"], ConnectError, "does not speak SOCKS5", "", "check scheme"),
     ("socks5h://p", {}, [b"\5\0", GOOD + b"x"], ConnectError, "does not speak SOCKS5", "", "check scheme"),
-    ("http://p", {}, [b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"], ProxyRefusedError, "refused this client",
+    ("http://p", {}, [b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"], Refused, "refused this client",
         "HTTP 407 Proxy Authentication Required", "give proxy.username"),
-    ("http://p", LOGIN, [b"HTTP/1.1 407\r\n\r\n"], ProxyRefusedError, "refused this client", "HTTP 407", "check proxy.username"),
+    ("http://p", LOGIN, [b"HTTP/1.1 407\r\n\r\n"], Refused, "refused this client", "HTTP 407", "check proxy.username"),
     ("http://p", {}, [b"HTTP/1.1 502 Bad\x1b[31m Gateway\r\nA: b\r\n\r\n<html>"], ConnectError,
         "did not connect to b:9092", "HTTP 502 Bad[31m Gateway", "whether the proxy"),
     ("http://p", {}, [b"HTTP/1.1 301 Moved\r\nLocation: /\r\n\r\n"], ConnectError, "did not connect", "HTTP 301", ""),

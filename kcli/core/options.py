@@ -266,8 +266,8 @@ class ClientOptions(Declared):
     )
     map_address: str = option(
         "",
-        "connect elsewhere than a broker advertises: HOST:PORT=HOST:PORT, several separated by commas; a broker's host may "
-        "be a pattern (*.internal), and a port that is left out is any before the sign, and the broker's own after it",
+        "connect elsewhere than a broker advertises: HOST:PORT=HOST:PORT, several separated by commas; a broker's host "
+        "may be a pattern (*.internal); a port that is left out is any before the sign, and the broker's own after it",
     )
     proxy_url: str = option(
         "",

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from kcli.core.cluster import authentication  # noqa: F401 - imported on use
     from kcli.core.cluster.authentication import Authentication
-    from kcli.core.net.detours import Detours
+    from kcli.core.net.detours import Detour, Detours
 
 CONTROL, FETCH, PRODUCE, TRANSACTION, GROUP = "control", "fetch", "produce", "transaction", "group"
 FORWARDED = "forwarded"
@@ -312,10 +312,11 @@ class Brokers:
         address = route.address
         if address.backoff.failures:  # the other purposes wait for the outcome of this attempt
             address.retry_at = now + address.backoff.peek()
+        detour = None
         if self._detours is not None:
-            channel.detour = self._detours.detour(node)
+            channel.detour = detour = self._detours.detour(node)
         if node.id >= 0 and not address.has_answered:
-            channel.explain = lambda error: self._in_vain(node, channel, error)
+            channel.explain = lambda error: self._in_vain(node, detour, error)
         route.channel, route.was_ready = channel, False
         channel.start_setup(now)
         channel.clock, channel.compute = self._loop.now, self._loop.compute
@@ -324,13 +325,13 @@ class Brokers:
         self._loop.add(channel)
         if self._connected is not None:
             channel.adopt(*self._connected(node.id))
-        elif is_literal(node.host) if channel.detour is None else channel.detour.is_literal:
-            channel.open(self._addresses_of(node, channel))
+        elif is_literal(node.host) if detour is None else detour.is_literal:
+            channel.open(self._addresses_of(node, detour))
         else:
-            self._lookup_and_open(node, channel)
+            self._lookup_and_open(node, channel, detour)
         return channel
 
-    def _lookup_and_open(self, node: Node, channel: Channel) -> None:
+    def _lookup_and_open(self, node: Node, channel: Channel, detour: Detour | None) -> None:
         def found(addresses: list[Address] | None, error: KcliError | None) -> None:
             # The setup timed out, or the client was closed, while the name was looked up.
             if not channel.is_open:
@@ -340,15 +341,13 @@ class Brokers:
             else:
                 channel.open(addresses)
 
-        self._loop.run_in_thread(lambda: self._addresses_of(node, channel), found)
+        self._loop.run_in_thread(lambda: self._addresses_of(node, detour), found)
 
-    def _addresses_of(self, node: Node, channel: Channel) -> list[Address]:
-        if channel.detour is not None:
-            return channel.detour.lookup(self._resolve)
-        return self._resolve(node.host, node.port)
+    def _addresses_of(self, node: Node, detour: Detour | None) -> list[Address]:
+        return self._resolve(node.host, node.port) if detour is None else detour.lookup(self._resolve)
 
-    def _in_vain(self, node: Node, channel: Channel, error: KcliError) -> ConnectError:
-        if channel.detour is not None:
+    def _in_vain(self, node: Node, detour: Detour | None, error: KcliError) -> ConnectError:
+        if detour is not None:
             return advertised_in_vain(node, error, error.do)
         if self._options.map_address:
             return advertised_in_vain(node, error, f"map it too: map.address={node.address}=HOST:PORT")

@@ -4,6 +4,7 @@ with TLS and without. The names of the brokers exist nowhere but in the proxy, s
 
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,11 +12,12 @@ import pytest
 from kcli.core import Admin, Producer
 from kcli.core.errors import AuthError, ConnectError, KcliError
 from tests.certificates import Authority
+from tests.committing import put
 from tests.fake.cluster import FakeCluster
 from tests.fake.proxies import Proxy
 from tests.fault.producing import PATIENCE, send, values
 from tests.fault.watching import read
-from tests.run import kcli
+from tests.run import kcli, kcli_process
 
 NAMES = {"b-1.internal": "127.0.0.1", "b-2.internal": "127.0.0.1"}
 LOGIN = ("me", "hunter2")
@@ -211,3 +213,57 @@ def test_the_command_line_maps_addresses_and_takes_logins_from_a_url(cluster: Fa
         done = kcli("topics", "offsets", "t", bootstrap=bootstrap(cluster), KCLI_X_PROXY_URL=url)
         assert (done.code, done.err) == (0, "")
         assert set(proxy.logins) == {("m e", "hunter:2")}
+
+
+def profile(name: str, cluster: FakeCluster, proxy: Proxy, login: str) -> str:
+    url = proxy.url("socks5h").replace("://", f"://{login}@")
+    return f'[profiles.{name}]\nbootstrap.servers = "{bootstrap(cluster)}"\nproxy.url = "{url}"\n'
+
+
+@pytest.fixture
+def configured(
+    cluster: FakeCluster, tmp_path: Path
+) -> Iterator[tuple[FakeCluster, FakeCluster, Proxy, Proxy, Path]]:
+    """Two clusters as profiles, each behind a proxy of its own with a login of its own."""
+    with (
+        FakeCluster(2, cluster_id="target") as target,
+        Proxy(NAMES, ("of", "source")) as first,
+        Proxy(NAMES, ("of", "target")) as second,
+    ):
+        for node in (1, 2):
+            target.advertise(node, f"b-{node}.internal")
+        path = tmp_path / "kcli/config.toml"
+        path.parent.mkdir()
+        path.write_text(
+            profile("source", cluster, first, "of:source") + profile("target", target, second, "of:target")
+        )
+        path.chmod(0o600)
+        yield cluster, target, first, second, tmp_path
+
+
+def test_each_side_of_a_mirror_has_its_own_proxy(
+    configured: tuple[FakeCluster, FakeCluster, Proxy, Proxy, Path],
+) -> None:
+    source, target, first, second, folder = configured
+    put(source, "t", 0, 2)
+    line = "mirror --from source --to target -t t --until-caught-up --yes"
+    done = kcli_process(*line.split(), XDG_CONFIG_HOME=str(folder), XDG_STATE_HOME=str(folder / "state"))
+    assert done.code == 0, done.err
+    assert values(target, "t", 0) == [b"v", b"v"]
+    for cluster, proxy, login in ((source, first, "source"), (target, second, "target")):
+        assert {port for _host, port in proxy.asked} <= {int(port) for port in ports(cluster)}
+        assert set(proxy.logins) == {("of", login)}
+
+
+@pytest.mark.long
+def test_each_process_of_a_pipeline_uses_the_proxy(
+    configured: tuple[FakeCluster, FakeCluster, Proxy, Proxy, Path],
+) -> None:
+    source, _target, first, _second, folder = configured
+    put(source, "t", 0, 2)
+    put(source, "t", 1, 1)
+    line = f"pipeline export t {folder}/out --format ndjson --runner processes --profile source"
+    done = kcli_process(*line.split(), XDG_CONFIG_HOME=str(folder), XDG_STATE_HOME=str(folder / "state"))
+    assert done.code == 0, done.err
+    assert "exported 3 records" in done.err
+    assert set(first.logins) == {("of", "source")}

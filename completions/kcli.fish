@@ -56,7 +56,7 @@ complete -c kcli -s o -l output -x -a 'table plain wide tsv csv json ndjson yaml
 complete -c kcli -l no-headers -d 'no header line in plain, tsv and csv'
 complete -c kcli -l client-id -x -d 'the name under which brokers log this client'
 complete -c kcli -l map-address -x -d 'connect elsewhere than a broker advertises, as in b-1:9092=localhost:19092; repeatable'
-complete -c kcli -l allow-plaintext-secrets -d 'send passwords and tokens to brokers and a schema registry without TLS too'
+complete -c kcli -l allow-plaintext-secrets -d 'send passwords and tokens to brokers, proxies and registries without TLS too'
 complete -c kcli -s q -l quiet -d 'only warnings and errors on stderr'
 complete -c kcli -s v -l verbose -d 'more detail; -vv for even more'
 complete -c kcli -s d -l debug -d 'trace proto, auth, fetch, group, conf (all of them without a list); shows tracebacks'

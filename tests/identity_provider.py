@@ -4,8 +4,7 @@
         provider.grant = lambda: {"access_token": "abc", "expires_in": 60}
         ... provider.url ... provider.requests
 
-It answers every request with ``status``, ``headers`` and the JSON of ``grant()``, and keeps what was sent. Without a
-context it speaks plain http.
+It answers every request with ``status``, ``headers`` and the JSON of ``grant()``, and keeps what was sent.
 """
 
 import base64
@@ -34,7 +33,7 @@ class Granted:
 class IdentityProvider:
     """Use as a context manager."""
 
-    def __init__(self, context: ssl.SSLContext | None, grant: Callable[[], Any] | None = None) -> None:
+    def __init__(self, context: ssl.SSLContext, grant: Callable[[], Any] | None = None) -> None:
         self.grant = grant or (lambda: {"access_token": "abc", "expires_in": 3_600})
         self.status = 200
         self.headers: dict[str, str] = {}
@@ -71,10 +70,9 @@ class IdentityProvider:
                 """A client that does not accept the certificate leaves."""
 
         self._server = Server(("127.0.0.1", 0), Handler)
-        if context is not None:
-            self._server.socket = context.wrap_socket(
-                self._server.socket, server_side=True, do_handshake_on_connect=False
-            )
+        self._server.socket = context.wrap_socket(
+            self._server.socket, server_side=True, do_handshake_on_connect=False
+        )
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
 
     @property

@@ -204,7 +204,7 @@ class ClientOptions(Declared):
     )
     allow_plaintext_secrets: bool = option(
         False,
-        "send passwords and tokens over connections without TLS too: by PLAIN and OAUTHBEARER, and to a schema registry",
+        "send passwords and tokens over connections without TLS too: by PLAIN and OAUTHBEARER, to proxies and registries",
     )
     ssl_ca_location: str = option(
         "",

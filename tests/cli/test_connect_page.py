@@ -3,6 +3,7 @@ cluster stands in for the platform, under its name, with a certificate for it. N
 proxy, those of token endpoints and registries by ``HTTPS_PROXY``; the authorities of the system are the test's own.
 """
 
+import json
 import os
 import shlex
 import tomllib
@@ -34,8 +35,14 @@ USERS = (
     "avnadmin",
     "ACCOUNT@PROJECT.iam.gserviceaccount.com",
 )
+GOOGLE = json.dumps({"access_token": TOKEN, "token_type": "bearer", "expires_in": 3_600})
+"""What Google's local authentication server answers."""
 SECRETS = ("confluent-oauth", "eventhubs", "entra", "aiven", "aiven-stores", "redpanda")
-PROGRAMS = dict.fromkeys(("pass", "kubectl", "gcloud", "jq"), PASSWORD) | {"az": TOKEN, "aws": "{}"}
+PROGRAMS = dict.fromkeys(("pass", "kubectl", "gcloud", "jq"), PASSWORD) | {
+    "az": TOKEN,
+    "aws": "{}",
+    "curl": GOOGLE,
+}
 
 
 def profiles() -> dict[str, dict[str, Any]]:
@@ -165,7 +172,7 @@ def token_endpoint(values: dict[str, Any], authority: Authority) -> Iterator[dic
         assert asked.form["scope"] == [values["sasl.oauthbearer.scope"]]
 
 
-DETOURS = ("tunnel", "proxied", "proxied-http", "google")
+DETOURS = ("tunnel", "proxied", "proxied-http")
 """Profiles with tests of their own."""
 
 
@@ -219,31 +226,6 @@ def test_the_registry_has_a_login_of_its_own(home: Home) -> None:
             proxied = {"HTTPS_PROXY": proxy.url("http")}
             done = home.kcli("registry", "list", "-o", "name", "--profile", "confluent", **proxied)
     assert (done.code, done.out) == (0, "s\n"), done.err
-
-
-def test_googles_server_of_tokens_is_asked_by_plain_http_on_this_machine(home: Home) -> None:
-    """At the port of the page, or another one where that is taken."""
-    values = PROFILES["google"]
-    provider = IdentityProvider(
-        None, lambda: {"access_token": TOKEN, "token_type": "Bearer", "expires_in": 600}
-    )
-    with stand_in(values, home.authority) as (cluster, _host), provider:
-        done = home.kcli(
-            *(
-                "topics",
-                "list",
-                "-o",
-                "name",
-                "--profile",
-                "google",
-                "--map-address",
-                f"*={cluster.address(1)}",
-            ),
-            *("-X", f"sasl.oauthbearer.token.endpoint.url=http://localhost:{provider.port}"),
-        )
-        assert (done.code, done.out, done.err) == (0, "orders\n", "")
-        assert provider.requests[0].form["grant_type"] == ["client_credentials"]
-    assert values["sasl.oauthbearer.token.endpoint.url"].startswith("http://localhost:")
 
 
 def test_addresses_of_a_tunnel_are_mapped_one_by_one(home: Home) -> None:

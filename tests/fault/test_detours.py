@@ -131,6 +131,7 @@ def test_mapped_addresses_are_connected_to_under_the_brokers_own_names(
     round_trip(cluster, map_address="*.internal=127.0.0.1", **options)
 
 
+@pytest.mark.case("X9")
 def test_the_certificate_of_the_tunnel_is_not_enough(cluster: FakeCluster, authority: Authority) -> None:
     cluster.use_tls(authority.broker("127.0.0.1", "localhost"))
     error = refusal(

@@ -414,7 +414,7 @@ def global_options() -> tuple[GlobalOption, ...]:
             (*NAMES["allow_plaintext_secrets"], "allow_plaintext_secrets"),
             heading=_CLUSTER,
             is_flag=True,
-            help="send passwords and tokens to brokers and a schema registry without TLS too",
+            help="send passwords and tokens to brokers, proxies and registries without TLS too",
         ),
         GlobalOption(
             ("-q", "--quiet", "quiet"),

@@ -68,7 +68,19 @@ def proxy_of(options: ClientOptions) -> Proxy | None:
         raise ConfigError(
             "proxy.password is given without proxy.username", why="a login has both", do="add proxy.username"
         )
-    return Proxy(scheme.lower(), parts[1].strip("[]"), port, options.proxy_username, options.proxy_password)
+    host = parts[1].strip("[]")
+    if options.proxy_username and not (options.allow_plaintext_secrets or _is_loopback(host)):
+        raise ConfigError(
+            f"the login for the proxy {scheme.lower()}://{_joined(host, port)} would be sent without encryption",
+            why="SOCKS5 and HTTP know no other way",
+            do="use a proxy that wants no login, or a tunnel to it on this machine; --allow-plaintext-secrets allows it, "
+            "and in a profile allow.plaintext.secrets=true",
+        )
+    return Proxy(scheme.lower(), host, port, options.proxy_username, options.proxy_password)
+
+
+def _is_loopback(host: str) -> bool:
+    return host in ("localhost", "::1") or (host.startswith("127.") and is_literal(host))
 
 
 def _unusable(text: str, why: str, do: str) -> ConfigError:

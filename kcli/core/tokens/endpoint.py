@@ -1,8 +1,8 @@
 """A token from an OAuth token endpoint by the client credentials grant (RFC 6749, section 4.4; KIP-768).
 
-Only https, with the certificate and the host name verified; plain http on this machine alone. A redirect is an error: it
-would send the client's secret to another address (CVE-2025-27817 is of this class). The body is limited. Runs in the
-worker thread of a loop, never in the loop's; connections, clock and sleep are injected, so that tests need neither.
+Only https, with the certificate and the host name verified. A redirect is an error: it would send the client's secret
+to another address (CVE-2025-27817 is of this class). The body is limited. Runs in the worker thread of a loop, never in
+the loop's; connections, clock and sleep are injected, so that tests need neither.
 """
 
 import http.client
@@ -47,7 +47,6 @@ MAX_BODY = 1 << 20
 _TRIES = 3
 _FIRST_PAUSE = 0.2
 _TEMPORARY = (408, 429)
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +56,10 @@ class Endpoint:
     host: str
     port: int
     target: str
-    secure: bool = True
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http{'s' * self.secure}://{host}:{self.port}{self.target.partition('?')[0]}"
+        return f"https://{host}:{self.port}{self.target.partition('?')[0]}"
 
 
 Connect = Callable[[Endpoint, float], HttpConnection]
@@ -84,9 +82,7 @@ class _TemporaryError(Exception):
 
 
 def parse_endpoint(url: str, keys: Keys = KAFKA) -> Endpoint:
-    """ConfigError for anything but an https address without a user name and without a fragment. On this machine it may be
-    http: nothing leaves it.
-    """
+    """ConfigError for anything but an https address without a user name and without a fragment."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -95,28 +91,19 @@ def parse_endpoint(url: str, keys: Keys = KAFKA) -> Endpoint:
     why = do = ""
     if parts.scheme == "file":
         why, do = "it names a file", f"name the file with {keys.token_file}=PATH"
-    elif parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+    elif parts.scheme == "http":
         why = "the client's secret would travel unencrypted"
         do = "use the https address of the token endpoint"
     elif parts.username is not None:
         why, do = "it has credentials in it", f"give them as {keys.client_id} and {keys.client_secret}"
     elif (
-        parts.scheme not in ("https", "http")
-        or not parts.hostname
-        or parts.fragment
-        or not url.isprintable()
-        or " " in url
+        parts.scheme != "https" or not parts.hostname or parts.fragment or not url.isprintable() or " " in url
     ):
         why, do = "it is no https address", "write https://HOST[:PORT]/PATH"
     if why:
         raise ConfigError(f"{keys.url} cannot be used", why=why, do=do)
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    secure = parts.scheme == "https"
-    return Endpoint(str(parts.hostname), port or (443 if secure else 80), target, secure)
-
-
-def _printed(url: str) -> bool:
-    return url.isprintable() and " " not in url
+    return Endpoint(str(parts.hostname), port or 443, target)
 
 
 class TokenEndpoint:
@@ -237,8 +224,6 @@ class _Connector:
         self._context = make_context(Stores(prefix=prefix, ca_location=authorities))
 
     def connect(self, endpoint: Endpoint, timeout: float) -> HttpConnection:
-        if not endpoint.secure:
-            return http.client.HTTPConnection(endpoint.host, endpoint.port, timeout=timeout)
         return https_connection(endpoint.host, endpoint.port, timeout, self._context)
 
 

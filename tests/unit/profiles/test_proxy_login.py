@@ -28,6 +28,7 @@ def test_a_login_in_the_url_is_taken_out_of_it(url: str, found: list[str]) -> No
     )
 
 
+@pytest.mark.case("X10")
 def test_a_stronger_proxy_gets_no_login_of_a_weaker_one() -> None:
     """The pairs of all sources, weakest first: a file, a profile, the command line."""
     file = pairs("proxy.username=old", "proxy.password_file=/old", "request.timeout.ms=1")

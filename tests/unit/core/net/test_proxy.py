@@ -10,7 +10,7 @@ from kcli.core.net.proxy import Proxy, Tunnel, proxy_of
 from kcli.core.options import ClientOptions
 from kcli.core.secret import Secret
 
-LOGIN = {"proxy_username": "me", "proxy_password": Secret("hunter2")}
+LOGIN = {"proxy_username": "me", "proxy_password": Secret("hunter2"), "allow_plaintext_secrets": True}
 IPV6 = bytes.fromhex("20010db8000000000000000000000001")
 
 
@@ -140,6 +140,29 @@ def test_what_names_no_proxy_is_refused(url: str, more: dict[str, Any], said: st
     text = f"{raised.value} {raised.value.do}"
     assert said in text
     assert "hunter2" not in text
+
+
+@pytest.mark.case("X10")
+@pytest.mark.parametrize(
+    ("host", "refused"),
+    [
+        ("p", True),
+        ("10.0.0.1", True),
+        ("127.a.example", True),
+        ("localhost", False),
+        ("127.0.0.2", False),
+        ("[::1]", False),
+    ],
+)
+def test_a_login_is_sent_to_another_machine_only_where_that_is_allowed(host: str, refused: bool) -> None:
+    login = {**LOGIN, "allow_plaintext_secrets": False}
+    if not refused:
+        assert proxy(f"http://{host}:1", **login).username == "me"
+        return
+    with pytest.raises(ConfigError, match="would be sent without encryption") as raised:
+        proxy(f"http://{host}:1", **login)
+    assert "--allow-plaintext-secrets" in raised.value.do
+    assert proxy(f"http://{host}:1", **LOGIN).username == "me"
 
 
 def test_names_that_are_too_long_for_socks_are_refused() -> None:

@@ -268,3 +268,15 @@ def test_each_process_of_a_pipeline_uses_the_proxy(
     assert done.code == 0, done.err
     assert "exported 3 records" in done.err
     assert set(first.logins) == {("of", "source")}
+
+
+def test_a_login_that_the_proxy_refuses_is_held_back(cluster: FakeCluster) -> None:
+    """As that of brokers (decision 0071): the second address, and what is asked again at once, do not send it."""
+    servers = f"{bootstrap(cluster)},b-2.internal:{ports(cluster)[1]}"
+    with Proxy(NAMES, LOGIN) as proxy:
+        wrong = {"proxy_url": proxy.url("http"), "proxy_username": "me", "proxy_password": "wrong"}
+        with Admin(bootstrap_servers=servers, **QUICK, **wrong) as admin:
+            for _ in range(5):
+                with pytest.raises(AuthError):
+                    admin.describe_cluster()
+        assert len(proxy.logins) == 1

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import ssl
 
     from kcli.core.cluster import authentication  # noqa: F401 - imported on use
-    from kcli.core.cluster.authentication import Authentication
+    from kcli.core.connection.sasl.login import Login
     from kcli.core.net.detours import Detour, Detours
 
 CONTROL, FETCH, PRODUCE, TRANSACTION, GROUP = "control", "fetch", "produce", "transaction", "group"
@@ -114,7 +114,11 @@ class Brokers:
             from kcli.core.net.detours import Detours
 
             self._detours = Detours(options)
-        self._authentication = _authentication(options, hooks)
+        self._login = _login(options, hooks)
+        admissions = (self._login, self._detours.admission if self._detours is not None else None)
+        self._authentications = [
+            parts.authentication.Authentication(one) for one in admissions if one is not None
+        ]
         if not options.security_protocol.endswith("PLAINTEXT"):
             # ssl: 10 ms that plaintext clients save
             from kcli.core.net.tls.context import tls_context, unverified
@@ -169,7 +173,10 @@ class Brokers:
 
     def refusal(self, now: float) -> KcliError | None:
         """Why the brokers refuse this client, while no further connection may be made."""
-        return None if self._authentication is None else self._authentication.refusal(now)
+        for one in self._authentications:
+            if (refusal := one.refusal(now)) is not None:
+                return refusal
+        return None
 
     def retry_at(self, node: Node, purpose: str) -> float:
         """When the node's backoff is over."""
@@ -294,14 +301,14 @@ class Brokers:
             max_frame_bytes=options.largest_response,
             complete=self._loop.complete,
             hooks=self._hooks,
-            login=self._authentication.login if self._authentication is not None else None,
+            login=self._login,
             setup_timeout=setup_timeout,
             buffers=route.address.buffers,
         )
-        if self._authentication is not None:
+        for one in self._authentications:
             # Until this connection has its outcome the others wait: a wrong password is sent once, not once per
             # broker.
-            self._authentication.began(now, setup_timeout)
+            one.began(now, setup_timeout)
         channel = Channel(
             connection,
             setup_timeout=setup_timeout,
@@ -354,7 +361,7 @@ class Brokers:
         return advertised_in_vain(node, error)
 
 
-def _authentication(options: ClientOptions, hooks: Hooks) -> Authentication | None:
+def _login(options: ClientOptions, hooks: Hooks) -> Login | None:
     """None without SASL. ConfigError for options that cannot be used."""
     if not options.security_protocol.startswith("SASL"):
         _check_no_credentials(options)
@@ -371,7 +378,7 @@ def _authentication(options: ClientOptions, hooks: Hooks) -> Authentication | No
         hooks.log(
             "warning", "auth", f"{login.mechanism} without TLS: what is sent and read can be seen and changed"
         )
-    return parts.authentication.Authentication(login)
+    return login
 
 
 def _check_no_credentials(options: ClientOptions) -> None:

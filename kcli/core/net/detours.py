@@ -11,6 +11,7 @@ from kcli.core.errors import ConnectError
 from kcli.core.net.resolve import Address, is_literal
 
 if TYPE_CHECKING:
+    from kcli.core.connection.admission import Admission
     from kcli.core.net.address_map import AddressMap
     from kcli.core.net.proxy import Proxy, Tunnel
     from kcli.core.options import ClientOptions
@@ -22,8 +23,11 @@ Resolve = Callable[[str, int], list[Address]]
 class Detour:
     """The way of one connection. ``via`` is added to the broker's address in messages."""
 
-    def __init__(self, host: str, port: int, via: str, proxy: Proxy | None) -> None:
+    def __init__(
+        self, host: str, port: int, via: str, proxy: Proxy | None, admission: Admission | None
+    ) -> None:
         self.via = via
+        self.admission = admission
         self.proxy = proxy
         self._host, self._port = host, port
 
@@ -54,12 +58,16 @@ class Detour:
         return _looked_up(resolve, proxy.host, proxy.port, "proxy.url")
 
     def tunnel(self) -> Tunnel | None:
-        """The exchange with the proxy, for each connection a new one."""
+        """The exchange with the proxy, for each connection a new one. Raises what the proxy has refused the login with,
+        unless this connection may try it again.
+        """
         if self.proxy is None:
             return None
+        if self.admission is not None:
+            self.admission.begin()
         from kcli.core.net.proxy import Tunnel  # loaded with the options
 
-        return Tunnel(self.proxy, self._host, self._port)
+        return Tunnel(self.proxy, self._host, self._port, self.admission)
 
 
 def _looked_up(resolve: Resolve, host: str, port: int, option: str) -> list[Address]:
@@ -81,6 +89,12 @@ class Detours:
         from kcli.core.net.proxy import proxy_of  # as above
 
         self._proxy = proxy_of(options)
+        self.admission: Admission | None = None
+        """Whether the proxy accepts the login, if it gets one."""
+        if self._proxy is not None and self._proxy.username:
+            from kcli.core.connection.admission import Admission  # only with a login
+
+            self.admission = Admission()
 
     def detour(self, node: Node) -> Detour | None:
         mapped = self._map.target(node.host, node.port) if self._map is not None else None
@@ -90,4 +104,4 @@ class Detours:
         via = f" at {node._replace(id=-1, host=host, port=port).address} (map.address)" if mapped else ""
         if self._proxy is not None:
             via += f" through the proxy {self._proxy}"
-        return Detour(host, port, via, self._proxy)
+        return Detour(host, port, via, self._proxy, self.admission)

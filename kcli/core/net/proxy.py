@@ -10,6 +10,7 @@ import socket
 from collections.abc import Callable, Generator
 from typing import NamedTuple
 
+from kcli.core.connection.admission import Admission
 from kcli.core.errors import ConfigError, ConnectError, KcliError, ProxyRefusedError
 from kcli.core.net.resolve import is_literal
 from kcli.core.options import ClientOptions
@@ -102,8 +103,9 @@ class Tunnel:
     connected to the broker, ``has_begun`` once it was written to. ``received`` raises errors that name the proxy.
     """
 
-    def __init__(self, proxy: Proxy, host: str, port: int) -> None:
+    def __init__(self, proxy: Proxy, host: str, port: int, admission: Admission | None = None) -> None:
         self.proxy = proxy
+        self._admission = admission
         self.is_open = False
         self.outgoing = b""
         self.has_begun = False
@@ -153,6 +155,12 @@ class Tunnel:
             step = next(self._exchanges) if answer is None else self._exchanges.send(answer)
         except StopIteration:
             self.is_open = True
+            if self._admission is not None:
+                self._admission.accepted()
+        except ProxyRefusedError as error:
+            if self._admission is not None:
+                self._admission.refused(error)
+            raise
         else:
             self.outgoing, self._length = step
 

@@ -271,7 +271,7 @@ class ProduceRun:
     def _send_span(self, chunk: RowChunk, start: int, stop: int) -> None:
         some = chunk.records[start:stop]
         now = wall_ms()
-_, keys, values, headers, times, partitions, _ = zip(*some, strict=True)  # never none: see `_paced`
+        _, keys, values, headers, times, partitions, _ = zip(*some, strict=True)  # never none: see `_paced`
         stamps: Iterable[int] = repeat(now)
         if times.count(None) < len(times):
             self._count_hours([time for time in times if time is not None and time >= 0])

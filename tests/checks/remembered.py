@@ -1,7 +1,7 @@
 """A pytest plugin: a long run that was stopped goes on where it ended.
 
 ``--remember NAME`` (with ``-p tests.checks.remembered``) adds each test that passed to ``FOLDER/NAME`` and leaves out
-those that are in it: what failed, was skipped or was not reached runs the next time. Under other code all of them run again.
+those that are in it: what failed, was skipped or was not reached runs the next time. Under other code all run again.
 Who started the run removes the file once all is done. ``--minutes N`` ends the run after the test in which they are over,
 with exit status 3.
 """

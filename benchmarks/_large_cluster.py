@@ -64,7 +64,7 @@ class EncodedOnce(Fault):
             exchange.answer, exchange.body = self._bodies[key]
         elif exchange.seen.kind is ListGroupsRequest:
             self._groups = self._groups or _by_coordinator(exchange.ctx.state)
-            exchange.answer = ListGroupsResponse(groups=self._groups.get(exchange.ctx.node, []))
+            exchange.answer = ListGroupsResponse(error_code=0, groups=self._groups.get(exchange.ctx.node, []))
 
     async def on_answer(self, exchange: Exchange) -> None:
         """The first time."""

@@ -36,7 +36,8 @@ _PATIENCE = 60.0
 class Terminal:
     """A process on a terminal, and what the terminal shows."""
 
-    def __init__(self, argv: list[str]) -> None:
+    def __init__(self, argv: list[str], patience: float = _PATIENCE) -> None:
+        self._patience = patience
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         environ = {**environment(), "TERM": "xterm-256color"}
@@ -57,7 +58,7 @@ class Terminal:
         began = time.monotonic()
         while not shown():
             self.read(0.001)
-            if time.monotonic() - began > _PATIENCE:
+            if time.monotonic() - began > self._patience:
                 raise TimeoutError("\n".join(self.screen.display))
         return time.monotonic() - began
 

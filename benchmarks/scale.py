@@ -44,6 +44,13 @@ _FLAT = 0.15  # CPU seconds: less is noise, and starts
 Counts = dict[str, int]
 
 
+def words(command: str, bootstrap: str, page: Path) -> list[str]:
+    """The command line after ``kcli``."""
+    places = {BOOT: bootstrap, PAGE: str(page)}
+    found = [places.get(word, word) for word in command.split()]
+    return [*([] if found[0] == "mirror" else ["-b", bootstrap]), *found, *_PATIENCE]
+
+
 class Simulated:
     """A cluster in its own process."""
 
@@ -51,13 +58,6 @@ class Simulated:
         argv = [sys.executable, "-m", "benchmarks._large_cluster", str(share)]
         self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.bootstrap = self._line()
-
-    def words(self, command: str, page: Path) -> list[str]:
-        """The command line after ``kcli``."""
-        places = {BOOT: self.bootstrap, PAGE: str(page)}
-        words = [places.get(word, word) for word in command.split()]
-        own = [] if words[0] == "mirror" else ["-b", self.bootstrap]
-        return [*own, *words, *_PATIENCE]
 
     def counts(self) -> Counts:
         """What arrived since the last call."""
@@ -157,7 +157,8 @@ def _shown(command: str) -> str:
 
 
 def _cost(cluster: Simulated, command: str, folder: Path) -> Cost:
-    return measure(Run([sys.executable, "-m", "kcli", *cluster.words(command, folder / "page.prom")], 0))
+    line = words(command, cluster.bootstrap, folder / "page.prom")
+    return measure(Run([sys.executable, "-m", "kcli", *line], 0))
 
 
 def _top(cluster: Simulated, share: float) -> Cost:
@@ -167,6 +168,5 @@ def _top(cluster: Simulated, share: float) -> Cost:
     terminal.wait(lambda: terminal.has(f"{Size.of(share).groups:,} groups"))
     terminal.wait(lambda: terminal.marked() is not None)
     cost = Cost(terminal.cpu(), 0.0, terminal.memory())
-    terminal.press("q")
-    terminal.process.wait(600)
+    terminal.quit()
     return cost

@@ -30,7 +30,7 @@ COMPILE_TESTS = ls tests/checks/__pycache__/*-pytest-*.pyc >/dev/null 2>&1 || { 
     $(BIN)/pytest -qq --collect-only $(filter-out $(HALF),$(SUITES)) >/dev/null 2>&1; wait; }
 
 .NOTPARALLEL:
-.PHONY: help demo test test-long one test-brokers test-kerberos test-spark-cluster chaos lost-lines rewind-ledger mirror-service pipeline-drill fuzz fuzz-guided bombs sanitize check promtool docs lock audit bench bench-produce-consume bench-perf bench-pipeline clean distclean venv venv-dev
+.PHONY: help demo test test-long one test-brokers test-kerberos test-spark-cluster chaos lost-lines rewind-ledger mirror-service pipeline-drill fuzz fuzz-guided bombs sanitize check promtool docs lock audit bench bench-readme bench-produce-consume bench-perf bench-pipeline clean distclean venv venv-dev
 
 help:
 	@echo 'make demo       a throw-away Apache Kafka: records there and back, lag, rewind, mirror, verify'
@@ -67,6 +67,7 @@ help:
 	@echo 'make wheels     builds in wheelhouse/ the wheel of this architecture in a container of manylinux (needs docker or podman)'
 	@echo 'make image      builds the container image from what make dist has built (needs docker, podman or buildah)'
 	@echo 'make bench      runs the benchmarks'
+	@echo "make bench-readme   one run more for README's table, in ten minutes; refuses on a busy machine"
 	@echo 'make bench-produce-consume    produce and consume beside their rivals'
 	@echo "make bench-perf   kcli perf beside Kafka's own perf tools, and pairs of runs compared"
 	@echo "make bench-pipeline    kcli pipeline beside Spark's Kafka connector: half an hour (KCLI_BENCH_MEGABYTES=100: minutes)"
@@ -305,6 +306,10 @@ wheels: $(PACKAGING)/ready
 
 image:
 	@sh tools/packaging/image.sh
+
+# On a machine that does nothing else: records the run in benchmarks/runs.json, and writes README's table of all runs.
+bench-readme: venv-dev
+	@$(PY) -m benchmarks readme
 
 bench-produce-consume: venv-dev
 	@$(PY) -m benchmarks produce_consume

@@ -227,6 +227,12 @@ def kcl_consume(bootstrap: str, topic: str, count: int) -> Run | None:
     return Run([kcl, "-X", f"seed_brokers={bootstrap}", "consume", topic, *flags], count)
 
 
+def kaf_consume(bootstrap: str, topic: str, count: int) -> Run | None:
+    """kaf to the end of the topic. Producing, it waits for each record: that is another job."""
+    kaf = shutil.which("kaf")
+    return Run([kaf, "-b", bootstrap, "consume", topic, "--output", "raw"], count) if kaf else None
+
+
 def confluent_consume(bootstrap: str, topic: str, count: int) -> Run | None:
     """confluent-kafka's ``consume`` of 10,000 at once."""
     if not _installed("confluent_kafka"):

@@ -36,7 +36,7 @@ COMMANDS = (
     "groups describe --all -o tsv",
     "cluster describe",
     "doctor",
-    f"exporter --textfile {PAGE}",
+    f"exporter --interval 10m --textfile {PAGE}",
     rf"mirror --from {BOOT} --to {BOOT} -t * --map-topic ^(.*)$=copy.\1 --dry-run",
 )
 _PATIENCE = ["--timeout", "600"]

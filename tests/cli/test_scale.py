@@ -17,7 +17,8 @@ from benchmarks.scale import COMMANDS, words
 SHARES = (0.01, 0.02, 0.04)
 MOST = 1.3
 """How much a thing that the last step adds may cost, as a multiple of one that the first adds; 2 is quadratic."""
-HELD = ("groups lag", "groups describe --all", "doctor", "exporter", "mirror")
+LONG = ("groups describe --all", "exporter", "mirror")
+HELD = ("groups lag", "doctor", *(pytest.param(name, marks=pytest.mark.long) for name in LONG))
 
 
 def costs(command: str, share: float, folder: Path) -> tuple[int, int]:

@@ -9,7 +9,8 @@ import pytest
 from benchmarks import readme
 
 
-def run(at: str, cpu: float, version: str = "1", **more: tuple[float, float]) -> dict[str, Any]:
+def run(at: str, cpu: float, version: str = "1", raw: float | None = None) -> dict[str, Any]:
+    more = {} if raw is None else {"raw loop": (raw, 0.9)}
     return {
         "at": at,
         "kcli": version,
@@ -19,7 +20,7 @@ def run(at: str, cpu: float, version: str = "1", **more: tuple[float, float]) ->
 
 
 def test_a_row_has_the_least_and_the_most() -> None:
-    runs = [run("2026-01-01T10:00Z", 7.31), run("2026-01-02T10:00Z", 5.04, **{"raw loop": (0.74, 0.9)})]
+    runs = [run("2026-01-01T10:00Z", 7.31), run("2026-01-02T10:00Z", 5.04, raw=0.74)]
     table = readme.table(runs)
     assert list(table.heads) == ["of CPU time, ×", "kcat", "raw loop", "on the wall, × kcat"]
     assert list(table.rows) == [["produce 100 B", "5.0 to 7.3 ×", "0.74 ×", "2.0 ×"]]
@@ -52,7 +53,7 @@ def test_a_run_is_recorded_and_the_table_is_written(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(readme, "MEGABYTES", 1000)
     monkeypatch.setattr("os.getloadavg", lambda: (0.1, 0.0, 0.0))
     monkeypatch.delenv("KCLI_BENCH_TRY", raising=False)
-    monkeypatch.setattr(readme.produce_consume, "versions", lambda: "kcat 1")
+    monkeypatch.setattr("benchmarks.produce_consume.versions", lambda: "kcat 1")
     for ratio in (5.0, 7.0):
         monkeypatch.setattr(readme, "measured", lambda ratio=ratio: {"produce 1 KB": {"kcat": (ratio, 1.0)}})
         readme.main()

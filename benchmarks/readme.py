@@ -34,15 +34,8 @@ CONTESTS = (
     "produce 100 B", "produce 100 B lz4", "produce 100 B zstd", "produce 1 KB", "produce 100 B keyed",
     "consume 100 B", "consume 100 B lz4", "consume 1 KB", "consume -o ndjson",
 )  # fmt: skip
-LEFT_OUT = (
-    "confluent-kafka",
-    "kafka-python",
-    "aiokafka",
-    "Kafka's",
-    "kcli, pure Python",
-    "pre-built batches",
-)
-"""Contenders that take long; ``produce_consume`` has them."""
+KEPT = ("kcat", "kcli", RAW_SENDER, RAW_READER, "kaf")
+"""``produce_consume`` has those that take long, or may not end."""
 Ratios = dict[str, dict[str, tuple[float, float]]]
 """Contest → contender → kcli's records as a multiple of its: of CPU time, and on the wall."""
 
@@ -105,9 +98,7 @@ def measured() -> Ratios:
 
 
 def _ratios(contest: Contest) -> dict[str, tuple[float, float]]:
-    contest.contenders = {
-        name: make for name, make in contest.contenders.items() if not name.startswith(LEFT_OUT)
-    }
+    contest.contenders = {name: make for name, make in contest.contenders.items() if name in KEPT}
     contest.round()
     own = contest.rate(contest.kcli), contest.wall_rate(contest.kcli)
     return {
@@ -122,7 +113,7 @@ def _ratios(contest: Contest) -> dict[str, tuple[float, float]]:
 
 def table(runs: Sequence[dict[str, Any]]) -> Table:
     """The ranges of these runs."""
-    rivals = [name for name in ("kcat", "raw loop", "kcl", "kaf", "rpk") if any(map(list, _all(runs, name)))]
+    rivals = [name for name in ("kcat", "raw loop", "kaf") if any(map(list, _all(runs, name)))]
     heads = ["of CPU time, ×", *rivals, "on the wall, × kcat"]
     rows = []
     for contest in CONTESTS:

@@ -30,7 +30,7 @@ COMPILE_TESTS = ls tests/checks/__pycache__/*-pytest-*.pyc >/dev/null 2>&1 || { 
     $(BIN)/pytest -qq --collect-only $(filter-out $(HALF),$(SUITES)) >/dev/null 2>&1; wait; }
 
 .NOTPARALLEL:
-.PHONY: help demo test test-long one test-brokers test-kerberos test-spark-cluster chaos lost-lines rewind-ledger mirror-service pipeline-drill fuzz fuzz-guided bombs sanitize check promtool docs lock audit bench bench-produce-consume bench-perf bench-pipeline clean distclean venv venv-dev
+.PHONY: help demo test test-long one test-brokers test-kerberos test-spark-cluster chaos lost-lines rewind-ledger mirror-service pipeline-drill fuzz fuzz-guided bombs sanitize check promtool docs lock audit bench bench-readme bench-produce-consume bench-perf bench-pipeline clean distclean venv venv-dev
 
 help:
 	@echo 'make demo       a throw-away Apache Kafka: records there and back, lag, rewind, mirror, verify'
@@ -45,7 +45,7 @@ help:
 	@echo 'make mirror-service  long runs of a mirror: WHAT=kills, outages or drills (SEED ARGS)'
 	@echo 'make pipeline-drill   exports to an object store, chains of nights and streams whose processes are killed (KILLS SEED)'
 	@echo 'make rewind-ledger   200 random live rewinds, judged by what the members read: about half an hour (SEED CELLS JOBS)'
-	@echo 'make fuzz       10,000,000 mutated inputs over every parser of foreign bytes, 100,000 over sockets, 1,000 examples of each property: an hour (SEED FUZZ)'
+	@echo 'make fuzz       10,000,000 mutated inputs over every parser of foreign bytes, 100,000 over sockets, 1,000 examples of each property: hours, in pieces (SEED FUZZ FUZZ_JOBS FUZZ_MINUTES)'
 	@echo 'make fuzz-guided   inputs that follow the coverage of the parsers, each family for SECONDS=60, by atheris'
 	@echo 'make bombs      batches that decompress to 1 GiB, or declare 64: memory and time of consume and mirror'
 	@echo 'make sanitize   the C kernels under AddressSanitizer, on 200,000 mutated inputs and 250,000 damaged payloads'
@@ -67,6 +67,7 @@ help:
 	@echo 'make wheels     builds in wheelhouse/ the wheel of this architecture in a container of manylinux (needs docker or podman)'
 	@echo 'make image      builds the container image from what make dist has built (needs docker, podman or buildah)'
 	@echo 'make bench      runs the benchmarks'
+	@echo "make bench-readme   one run more for README's table, in ten minutes; refuses on a busy machine"
 	@echo 'make bench-produce-consume    produce and consume beside their rivals'
 	@echo "make bench-perf   kcli perf beside Kafka's own perf tools, and pairs of runs compared"
 	@echo "make bench-pipeline    kcli pipeline beside Spark's Kafka connector: half an hour (KCLI_BENCH_MEGABYTES=100: minutes)"
@@ -91,6 +92,10 @@ QUICK := not long and not brokers and not soak and not kerberos and not spark_cl
 BESIDE := $(CACHE)/computing.log
 FAILED := $(CACHE)/failed
 NONE_IS_FINE = || [ $$? -eq 5 ]
+# A long run that was stopped goes on where it ended: what passed under the same code is not run again
+# (tests/checks/remembered.py). Once all is done nothing is remembered.
+PASSED := $(CACHE)/passed
+REMEMBER = -p tests.checks.remembered --remember
 PHASE = $(PYTEST) -p tests.checks.once_more --phase $(1)
 GOES_ON = $(NONE_IS_FINE) || [ -e $(FAILED)/$(1) ]
 test: check
@@ -120,17 +125,17 @@ EVERY_COMMAND := tests/integration/test_every_command.py
 ON_ANY_VERSION := tests/integration tests/proxy --ignore-glob='*/test_sandbox*' --ignore-glob='*/test_stories*'
 test-brokers: venv-dev
 ifneq ($(origin KAFKA),command line)
-	@$(PYTEST) -n 2 --dist loadfile -m 'brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS) $(NONE_IS_FINE)
+	@$(PYTEST) $(REMEMBER) brokers -n 2 --dist loadfile -m 'brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS) $(NONE_IS_FINE)
 endif
 	@failed=; \
 	for version in $(or $(ALONE),$(MATRIX)); do \
 	    echo "Kafka $$version"; \
-	    { $(PYTEST) -n 0 --kafka-version $$version $(EVERY_COMMAND) $(PYTEST_ARGS) $(NONE_IS_FINE); } || failed="$$failed $$version"; \
+	    { $(PYTEST) $(REMEMBER) brokers-$$version -n 0 --kafka-version $$version $(EVERY_COMMAND) $(PYTEST_ARGS) $(NONE_IS_FINE); } || failed="$$failed $$version"; \
 	    case ' $(or $(ALONE),$(REPEATED)) ' in *" $$version "*) \
-	        { $(PYTEST) -n 2 --dist loadfile --kafka-version $$version -m 'integration and not brokers and not long and not soak and not spark_cluster' $(ON_ANY_VERSION) $(PYTEST_ARGS) $(NONE_IS_FINE); } || failed="$$failed $$version";; \
+	        { $(PYTEST) $(REMEMBER) brokers-$$version -n 2 --dist loadfile --kafka-version $$version -m 'integration and not brokers and not long and not soak and not spark_cluster' $(ON_ANY_VERSION) $(PYTEST_ARGS) $(NONE_IS_FINE); } || failed="$$failed $$version";; \
 	    esac; \
 	done; \
-	[ -z "$$failed" ] || { echo "failed on Kafka$$failed" >&2; exit 1; }
+	[ -z "$$failed" ] || { echo "failed on Kafka$$failed" >&2; exit 1; }; rm -f $(PASSED)/brokers*
 
 # Only the two programs of the package, below .cache/.
 promtool:
@@ -149,7 +154,8 @@ test-spark-cluster: venv-dev
 
 # One at a time: what they measure is disturbed by each other.
 chaos: venv-dev
-	@$(PYTEST) -rP --durations=0 -m 'soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS)
+	@$(PYTEST) $(REMEMBER) chaos -rP --durations=0 -m 'soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS)
+	@rm -f $(PASSED)/chaos
 
 # RUNS (CELLS for the ledger), SEED and JOBS choose how many, which, and how many at once.
 RUNS ?= 300
@@ -174,14 +180,16 @@ pipeline-drill: venv-dev
 rewind-ledger: venv-dev
 	@$(PY) -m tests.chaos.rewind_ledger --seed $(SEED) --cells $(CELLS) --jobs $(JOBS)
 
-# FUZZ is how many inputs, in as many processes as there are processors, and a hundredth as many over real sockets; what is
-# found is kept below .cache/fuzz. Then the properties of hypothesis that only compute, with twenty times the examples of
-# make test (tests/conftest.py).
+# FUZZ is how many inputs, in as many processes as there are processors (FUZZ_JOBS), and a hundredth as many over real
+# sockets. What is found is kept below .cache/fuzz, beside a ledger of what was judged: the same command goes on where a
+# run ended, that of FUZZ_MINUTES with the first piece after them. In the end the properties of hypothesis that only
+# compute, with twenty times the examples of make test (tests/conftest.py). It is green once all is done and nothing found.
 FUZZ ?= 10000000
+FUZZ_JOBS ?= $(shell nproc)
+FUZZ_MINUTES ?= inf
 fuzz: venv-dev
-	@$(PY) -m tests.hostile --inputs $(FUZZ) --seed $(SEED)
-	@$(PY) -m tests.hostile.live --inputs $$(($(FUZZ) / 100)) --seed $(SEED)
-	@$(PYTEST) -n auto --dist worksteal --timeout 3600 --hypothesis-profile thorough --hypothesis-seed $(SEED) -m 'hypothesis and computing' $(SUITES) $(PYTEST_ARGS)
+	@$(PY) -m tests.hostile --inputs $(FUZZ) --seed $(SEED) --jobs $(FUZZ_JOBS) --clients --remember --minutes $(FUZZ_MINUTES) -- \
+	    $(PYTEST) $(REMEMBER) properties-$(SEED) -n $(FUZZ_JOBS) --dist worksteal --timeout 3600 --hypothesis-profile thorough --hypothesis-seed $(SEED) -m 'hypothesis and computing' $(SUITES) $(PYTEST_ARGS)
 
 # Coverage-guided, each family of parsers for SECONDS; atheris has wheels for Python 3.11 to 3.13 on Linux.
 SECONDS ?= 60
@@ -298,6 +306,10 @@ wheels: $(PACKAGING)/ready
 
 image:
 	@sh tools/packaging/image.sh
+
+# On a machine that does nothing else: records the run in benchmarks/runs.json, and writes README's table of all runs.
+bench-readme: venv-dev
+	@$(PY) -m benchmarks readme
 
 bench-produce-consume: venv-dev
 	@$(PY) -m benchmarks produce_consume

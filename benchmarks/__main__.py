@@ -1,4 +1,4 @@
-"""Runs the benchmarks: ``python -m benchmarks [--docs] [NAME...]``; all of them without a name.
+"""Runs the benchmarks: ``python -m benchmarks [--docs] [NAME...]``; without a name all but ``readme``.
 
 Those that return tables have them written as markdown and JSON to .cache/benchmarks/, with ``--docs`` into
 docs/performance.md, too.
@@ -26,7 +26,7 @@ def main(words: list[str]) -> int:
     if unknown:
         print(f"no benchmark {', '.join(unknown)}; there are: {', '.join(there_are)}", file=sys.stderr)
         return 2
-    for name in names or there_are:
+    for name in names or [one for one in there_are if one != "readme"]:
         print(f"== {name}", flush=True)
         about = machine()
         tables = import_module(f"benchmarks.{name}").main()

@@ -218,13 +218,23 @@ def kcat_consume(bootstrap: str, topic: str, count: int, *flags: str) -> Run | N
     return Run(argv, count) if kcat else None
 
 
+_OPEN_STDIN = 'fifo=$(mktemp -u) && mkfifo "$fifo" && exec 0<>"$fifo" && rm "$fifo" && exec "$@"'
+
+
 def kcl_consume(bootstrap: str, topic: str, count: int) -> Run | None:
-    """kcl with large fetches."""
+    """kcl with large fetches. It ends where its stdin does."""
     kcl = shutil.which("kcl")
     if kcl is None:
         return None
     flags = ["--fetch-max-bytes", "52428800", "-f", "%v\\n", "-n", str(count), "--offset", "start"]
-    return Run([kcl, "-X", f"seed_brokers={bootstrap}", "consume", topic, *flags], count)
+    argv = [kcl, "-X", f"seed_brokers={bootstrap}", "consume", topic, *flags]
+    return Run(["sh", "-c", _OPEN_STDIN, "sh", *argv], count)
+
+
+def kaf_consume(bootstrap: str, topic: str, count: int) -> Run | None:
+    """kaf to the end of the topic. Producing, it waits for each record: that is another job."""
+    kaf = shutil.which("kaf")
+    return Run([kaf, "-b", bootstrap, "consume", topic, "--output", "raw"], count) if kaf else None
 
 
 def confluent_consume(bootstrap: str, topic: str, count: int) -> Run | None:

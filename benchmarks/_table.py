@@ -1,7 +1,7 @@
 """What a benchmark has found, as tables: text for the terminal, markdown for docs/performance.md, JSON for programs.
 
-``python -m benchmarks`` writes them to .cache/benchmarks/, and with ``--docs`` into docs/performance.md, the short ones
-into the README, between the marks ``<!-- benchmark NAME -->`` and ``<!-- end -->``.
+``python -m benchmarks`` writes them to .cache/benchmarks/, and with ``--docs`` into docs/performance.md,
+between the marks ``<!-- benchmark NAME -->`` and ``<!-- end -->``.
 """
 
 from __future__ import annotations
@@ -24,13 +24,12 @@ README = ROOT / "README.md"
 @dataclass(frozen=True, slots=True)
 class Table:
     """``rows`` have a cell for each of ``heads``; the first column is of names, the others of figures. ``notes``: what
-    was not measured, and whether targets are met. ``short``: for the README."""
+    was not measured, and whether targets are met."""
 
     title: str
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = field(default_factory=tuple)
-    short: bool = False
 
     def plain(self) -> str:
         """For the terminal."""
@@ -56,14 +55,12 @@ def write_tables(name: str, tables: Sequence[Table], about: str, *, docs: bool) 
     """``about``: the machine, as it was when the benchmark began."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     at = datetime.now(UTC).strftime("%Y-%m-%d")
-    text = _text([table for table in tables if not table.short], f"{about}; {at}, kcli {__version__}")
+    text = _text(tables, f"{about}; {at}, kcli {__version__}")
     found = {"benchmark": name, "at": at, "machine": about, "tables": [asdict(table) for table in tables]}
     (FOLDER / f"{name}.md").write_text(text)
     (FOLDER / f"{name}.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     if docs:
         DOCUMENT.write_text(with_block(DOCUMENT.read_text(), name, text))
-        if short := [table for table in tables if table.short]:
-            README.write_text(with_block(README.read_text(), name, _text(short, f"{about}; {at}")))
 
 
 def _row(cells: Sequence[str]) -> str:

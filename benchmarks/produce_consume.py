@@ -10,10 +10,10 @@ A raw sender and a raw reader, which use kcli's kernels and sockets and nothing 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -30,17 +30,16 @@ ROUNDS = int(os.environ.get("KCLI_BENCH_ROUNDS", "5"))
 MEGABYTES = int(os.environ.get("KCLI_BENCH_MEGABYTES", "1000"))
 ONLY = os.environ.get("KCLI_BENCH_ONLY", "")
 PARTITIONS = 3
-_RAW_SENDER, _RAW_READER = "raw sender", "raw reader"
+RAW_SENDER, RAW_READER = "raw sender", "raw reader"
 _RAW_CPU, _RAW_WALL = 0.75, 0.8  # kcli's share of what they reach
 _PURE = {"KCLI_IMPL": "pure"}
-_LARGE = 1_000  # MB of 1 KB records: start-up must not weigh
 
 
 def main() -> list[Table]:
-    """Starts a broker, runs all contests, prints and returns their tables; of all contests also the short one."""
-    tables, contests = [], []
+    """Starts a broker, runs all contests, prints and returns their tables."""
+    tables = []
     print(f"machine: {machine()}")
-    print(f"versions: {_versions()}", flush=True)
+    print(f"versions: {versions()}", flush=True)
     sandbox = Sandbox(f"bench-{os.getpid()}")
     status = sandbox.up(Settings(port=0, ephemeral=True, die_with_parent=True))
     try:
@@ -51,12 +50,11 @@ def main() -> list[Table]:
                     continue
                 for _ in range(ROUNDS):
                     contest.round()
-                contests.append(contest)
                 tables.append(_beside_raw(contest))
                 print(tables[-1].plain(), flush=True)
     finally:
         sandbox.down(delete=True)
-    return tables if ONLY else [*tables, short(contests)]
+    return tables
 
 
 class Bench:
@@ -85,7 +83,7 @@ class Bench:
             self._producers("produce 100 B snappy", lines, count, "snappy", target=2.2),
             self._producers("produce 100 B zstd", lines, count, "zstd", target=2.2),
             self._producers(
-                "produce 1 KB", partial(self._lines, 1_000), _LARGE * 1_000, "none", target=4.5, raw=True
+                "produce 1 KB", partial(self._lines, 1_000), MEGABYTES * 1_000, "none", target=4.5, raw=True
             ),
             self._producers(
                 "produce 100 B keyed", partial(self._keyed, 100), count, "none", flags=("-K", ":")
@@ -104,6 +102,7 @@ class Bench:
                 tools.kcli_consume(self._bootstrap, topic(), count), environ=_PURE
             ),
             "kcl": lambda: tools.kcl_consume(self._bootstrap, topic(), count),
+            "kaf": lambda: tools.kaf_consume(self._bootstrap, topic(), count),
             "confluent-kafka": lambda: tools.confluent_consume(self._bootstrap, topic(), count),
             "kafka-python": lambda: tools.kafka_python_consume(self._bootstrap, topic(), count),
             "aiokafka": lambda: tools.aiokafka_consume(self._bootstrap, topic(), count),
@@ -117,7 +116,7 @@ class Bench:
         )
         contests.append(
             self._consumers(
-                "consume 1 KB", _LARGE * 1_000, ("c1k", 1_000, "none", whole), target=2.0, raw=True
+                "consume 1 KB", MEGABYTES * 1_000, ("c1k", 1_000, "none", whole), target=2.0, raw=True
             )
         )
         for name, own, kcats in (
@@ -157,7 +156,7 @@ class Bench:
             target,
         )
         if raw:
-            contest.contenders[_RAW_SENDER] = lambda: tools.raw_sender(
+            contest.contenders[RAW_SENDER] = lambda: tools.raw_sender(
                 self._bootstrap, self._fresh(), PARTITIONS, lines(), count, codec
             )
         if everybody:
@@ -193,7 +192,7 @@ class Bench:
             target,
         )
         if raw:
-            contest.contenders[_RAW_READER] = lambda: tools.raw_reader(
+            contest.contenders[RAW_READER] = lambda: tools.raw_reader(
                 self._bootstrap, there(), PARTITIONS, count
             )
         return contest
@@ -214,7 +213,7 @@ class Bench:
             filling = b"the quick brown fox jumps over the lazy dog and says nothing of it at all; " * (
                 width // 70 + 1
             )
-            size = (_LARGE if width > 100 else MEGABYTES) * 1_000_000
+            size = MEGABYTES * 1_000_000
             with path.open("wb") as file:
                 for first in range(0, size // width, 10_000):
                     numbers = range(first, min(first + 10_000, size // width))
@@ -254,7 +253,7 @@ def _beside_raw(contest: Contest) -> Table:
     """Its table; and how near kcli comes to what its kernels and the sockets allow."""
     table = contest.table()
     notes = list(table.notes)
-    for raw in (_RAW_SENDER, _RAW_READER):
+    for raw in (RAW_SENDER, RAW_READER):
         if raw in contest.costs and contest.kcli in contest.costs:
             cpu = contest.rate(contest.kcli) / contest.rate(raw)
             wall = contest.wall_rate(contest.kcli) / contest.wall_rate(raw)
@@ -265,21 +264,6 @@ def _beside_raw(contest: Contest) -> Table:
     return replace(table, notes=notes)
 
 
-def short(contests: Sequence[Contest]) -> Table:
-    """kcli's records per second, of client CPU and on the wall, as multiples of kcat's."""
-    rows = [
-        [
-            contest.name,
-            f"{ratio:.1f} ×",
-            f"{contest.wall_rate(contest.kcli) / contest.wall_rate('kcat'):.1f} ×",
-        ]
-        for contest in contests
-        if contest.against == "kcat" and (ratio := contest.ratio) is not None
-    ]
-    notes = [f"{ROUNDS} rounds, {MEGABYTES} MB, of 1 KB records {_LARGE} MB; {_versions()}"]
-    return Table("kcli beside kcat", ["", "of CPU", "on the wall"], rows, notes, short=True)
-
-
 def _library(name: str) -> str:
     try:
         return version(name)
@@ -287,8 +271,18 @@ def _library(name: str) -> str:
         return "not installed"
 
 
-def _versions() -> str:
+def _of_go(name: str) -> str:
+    """Neither says a version where it is built from its sources: then that of the module is not known."""
+    return (
+        version_of([name, "--version"]).replace(" version", "")
+        if shutil.which(name)
+        else f"{name} not installed"
+    )
+
+
+def versions() -> str:
+    """Of everything that is measured."""
     own = version_of([sys.executable, "-m", "kcli", "--version"])
     libraries = [f"{name} {_library(name)}" for name in ("confluent-kafka", "kafka-python", "aiokafka")]
-    others = [f"kcat {version_of(['kcat', '-V'], 3)}", *libraries, f"kcl {version_of(['kcl', 'version'])}"]
+    others = [f"kcat {version_of(['kcat', '-V'], 3)}", *libraries, *map(_of_go, ("kcl", "kaf"))]
     return f"{own}; {', '.join(others)}; Kafka {kafka.VERSION}"

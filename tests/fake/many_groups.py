@@ -16,33 +16,46 @@ _RECORDS = 100
 class ManyGroups:
     """``groups`` groups of ``members`` members; each has committed in all ``partitions`` of one of ``topics`` topics.
 
-    Each partition has ten batches in the beginning. ``move`` lets logs and commits grow.
+    Each partition has ten ``batches`` in the beginning, and the next broker for its leader. ``move`` lets logs and
+    commits grow.
     """
 
     def __init__(
-        self, cluster: FakeCluster, groups: int, partitions: int, *, topics: int = 10, members: int = 4
+        self,
+        cluster: FakeCluster,
+        groups: int,
+        partitions: int,
+        *,
+        topics: int = 10,
+        members: int = 4,
+        batches: int = 10,
     ) -> None:
         self._cluster, self._partitions = cluster, partitions
         self.topics = [f"topic-{n:03}" for n in range(topics)]
         self.names = [f"group-{n:05}" for n in range(groups)]
-        self._raw = bytes(
+        self.batch = bytes(
             batch_of([Record("", 0, n, 1_700_000_000_000 + n, 0, None, b"v") for n in range(_RECORDS)]).raw
         )
-        for topic in self.topics:
-            cluster.create_topic(topic, partitions)
-        for _ in range(10):
+        nodes = cluster.node_ids
+        for number, topic in enumerate(self.topics):
+            first = number * partitions
+            replicas = {
+                p: [nodes[(first + p + copy) % len(nodes)] for copy in range(min(3, len(nodes)))]
+                for p in range(partitions)
+            }
+            cluster.create_topic(topic, partitions, replicas=replicas)
+        for _ in range(batches):
             self.move()
-        for number, name in enumerate(self.names):
-            cluster.with_groups(lambda g, name=name, number=number: self._add(g, name, number, members))
+        cluster.with_groups(lambda g: [self._add(g, *group, members) for group in enumerate(self.names)])
 
     def move(self, commits: int = 0) -> None:
         """Each partition gets a batch; the first ``commits`` groups read as much."""
         for topic in self.topics:
             for partition in range(self._partitions):
-                self._cluster.append(topic, partition, self._raw)
+                self._cluster.append(topic, partition, self.batch)
         self._cluster.with_groups(lambda g: [self._commit(g, n, _RECORDS) for n in range(commits)])
 
-    def _add(self, groups: Groups, name: str, number: int, members: int) -> None:
+    def _add(self, groups: Groups, number: int, name: str, members: int) -> None:
         places = [TopicPartition(self._topic(number), p) for p in range(self._partitions)]
         group = groups._do.registry.classic_for_offsets(name)
         group.generation, group.state, group.protocol = 1, State.STABLE, "range"

@@ -70,6 +70,9 @@ class Topics:
         self.by_name: dict[str, Topic] = {}
         self.by_id: dict[bytes, Topic] = {}
         self._former_names: dict[bytes, str] = {}
+        self._folded: dict[str, str] = {}
+        """Names by what they are in metrics, which have no dots."""
+        self._infos: dict[str, TopicInfo] | None = None
         self._nodes = list(nodes)
         self._settings = settings
 
@@ -99,6 +102,8 @@ class Topics:
         if not dry:
             self.by_name[name] = self.by_id[topic.topic_id] = topic
             self._former_names[topic.topic_id] = name
+            self._folded[name.replace(".", "_")] = name
+            self._infos = None
         return topic
 
     def check_configs(self, keys: Iterable[str]) -> None:
@@ -111,9 +116,12 @@ class Topics:
         if topic is None:
             raise RefusedError(Code.UNKNOWN_TOPIC_OR_PARTITION)
         del self.by_id[topic.topic_id]
+        del self._folded[name.replace(".", "_")]
+        self._infos = None
 
     def grow(self, name: str, count: int) -> None:
         """More partitions for a topic."""
+        self._infos = None
         topic = self.by_name[name]
         copies = len(topic.partitions[0].replicas)
         topic.partitions += [self._partition(i, copies, None) for i in range(len(topic.partitions), count)]
@@ -141,7 +149,9 @@ class Topics:
         return self._former_names.get(bytes(topic_id), "")
 
     def infos(self) -> dict[str, TopicInfo]:
-        return {name: TopicInfo(t.topic_id, len(t.partitions)) for name, t in self.by_name.items()}
+        if self._infos is None:
+            self._infos = {n: TopicInfo(t.topic_id, len(t.partitions)) for n, t in self.by_name.items()}
+        return self._infos
 
     def all_partitions(self) -> Iterable[Partition]:
         for topic in self.by_name.values():
@@ -161,8 +171,7 @@ class Topics:
             raise RefusedError(Code.INVALID_TOPIC_EXCEPTION, f"the topic name {name!r} is not legal")
         if name in self.by_name:
             raise RefusedError(Code.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-        clash = next((n for n in self.by_name if n.replace(".", "_") == name.replace(".", "_")), None)
-        if clash:
+        if clash := self._folded.get(name.replace(".", "_")):
             raise RefusedError(Code.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with '{clash}'")
 
     def _partition(self, index: int, copies: int, replicas: list[int] | None) -> Partition:

@@ -1,4 +1,4 @@
-"""Clients in sessions with a cluster whose responses are changed: ``python -m tests.hostile.live``. Not a test.
+"""Clients in sessions with a cluster whose responses are changed: ``python -m tests.hostile --clients``. Not a test.
 
 Each session is a client that does something ordinary; some responses, from a random one on, are changed inside their
 frame or in its length. Each operation must end as usual or with an error of kcli's, within the time that it was given
@@ -7,12 +7,10 @@ descriptor may be left. What a changed response makes a client believe is follow
 are not looked up, other addresses are replaced.
 """
 
-import argparse
 import gc
 import itertools
 import os
 import socket
-import sys
 import threading
 import time
 import traceback
@@ -41,6 +39,7 @@ TIME = 0.4
 LATE = 1.0
 """Seconds that an operation may take beyond that."""
 _REPEATS = 3
+THREADS = 6
 PATIENCE = 5.0
 """Seconds until threads and sockets of closed clients are gone."""
 T = TypeVar("T")
@@ -354,9 +353,9 @@ def _left_behind(names: set[str], descriptors: int) -> tuple[set[str], int]:
     return now - names, max(0, count - descriptors)
 
 
-def campaign(inputs: int, seed: int, threads: int) -> Tally:
-    """Sessions until ``inputs`` responses were changed."""
-    tally = Tally(inputs, seed)
+def campaign(inputs: int, seed: int, threads: int = THREADS, first: int = 0) -> Tally:
+    """Sessions until ``inputs`` responses were changed; ``first`` is the number of the first one."""
+    tally = Tally(inputs, seed, numbers=itertools.count(first))
 
     def hook(args: threading.ExceptHookArgs) -> None:
         text = traceback.format_exception(args.exc_type, args.exc_value, args.exc_traceback)
@@ -381,24 +380,3 @@ def campaign(inputs: int, seed: int, threads: int) -> Tally:
         if any(left):
             tally.report(f"left behind: threads {left[0]}, {left[1]} descriptors")
     return tally
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.hostile.live")
-    parser.add_argument("--inputs", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--threads", type=int, default=6)
-    given = parser.parse_args()
-    began = time.monotonic()
-    tally = campaign(given.inputs, given.seed, given.threads)
-    print(*tally.findings, sep="\n")
-    print(
-        f"{tally.mutated:,} changed responses (seed {given.seed}) in {tally.sessions:,} sessions, "
-        f"{tally.refused:,} ended with an error, the latest operation by {tally.longest:.1f} s, "
-        f"{len(tally.findings)} findings, {time.monotonic() - began:.0f} s"
-    )
-    return 1 if tally.findings else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

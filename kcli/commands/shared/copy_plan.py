@@ -297,7 +297,7 @@ def _lines(heading: str, plan: CopyPlan, *, further: bool) -> list[str]:
     """What the mirror is going to do; ``further``: and what is of less weight."""
     found, lines = plan.found, [heading]
     findings = found.findings
-    created = {spec.name for spec in findings.create}
+    created, copied = {spec.name for spec in findings.create}, plan.partitions
     for route in found.routes:
         if found.sources[route.source] is HIDDEN:
             lines.append(f"  {route.source} → {route.target}: the source topic may not be described")
@@ -312,7 +312,7 @@ def _lines(heading: str, plan: CopyPlan, *, further: bool) -> list[str]:
             state = f"continues and gets {counted(findings.grow[route.target], 'partition')}"
         else:
             state = "continues" if route.source in plan.own else "exists"
-        count = counted(plan.partitions.get(route.source, 0), "partition")
+        count = counted(copied.get(route.source, 0), "partition")
         lines.append(f"  {route.source} → {route.target}: {count}, the target {state}")
     if found.creates_state:
         lines.append(f"  topic {STATE_TOPIC} is created as well: it keeps the positions of mirror jobs")

@@ -12,8 +12,11 @@ from kcli.core.admin.admin import Admin
 from kcli.core.types import TopicPartition
 from kcli.flows.partition_failures import partition_names
 from kcli.flows.transactions.coordinated import ReadLog
-from kcli.flows.transactions.held import AT_ONCE, Survey, survey
+from kcli.flows.transactions.held import Survey, survey
 from kcli.output.progress import counted
+
+_MANY = 1_000
+"""Partitions whose offsets take a while."""
 
 
 def check_scope(
@@ -50,13 +53,12 @@ def surveyed(
     *,
     lacks_partitions: bool = True,
 ) -> Survey:
-    """The survey of these partitions, with progress. Coordinators that could not be queried are missing, and so are the
+    """The survey of these partitions. Coordinators that could not be queried are missing, and so are the
     partitions that could not be read where ``lacks_partitions``.
     """
-    if len(partitions) > AT_ONCE:
+    if len(partitions) > _MANY:
         inv.talk.note(f"reading the offsets of {counted(len(partitions), 'partition')} …")
-    with inv.progress("checked", total=len(partitions), unit="partitions") as bar:
-        found = survey(admin, partitions, read_log, bar.update)
+    found = survey(admin, partitions, read_log)
     for error in found.coordinated.errors:
         inv.lacks(Missing.of(error))
     for unread, error in found.unread if lacks_partitions else ():

@@ -146,6 +146,10 @@ def unregister_broker(cluster: Cluster, number: int, deadline: float) -> None:
     make_change(cluster, request, BROKER_ID_NOT_REGISTERED, deadline, f"unregistering broker {number}")
 
 
+_MOST_NAMED = 1_000
+"""Partitions that are named to each broker; of more, brokers are asked for all that they have: each has few of them."""
+
+
 def describe_log_dirs(
     cluster: Cluster,
     deadline: float,
@@ -157,15 +161,16 @@ def describe_log_dirs(
 
     NotFoundError for a broker that is not in the cluster.
     """
-    topics = None if partitions is None else [
-        DescribableLogDirTopic(topic=name, partitions=numbers) for name, numbers in by_topic(partitions).items()
+    wanted = None if partitions is None else frozenset(partitions)
+    topics = None if wanted is None or len(wanted) > _MOST_NAMED else [
+        DescribableLogDirTopic(topic=name, partitions=numbers) for name, numbers in by_topic(partitions or ()).items()
     ]  # fmt: skip
 
     def ask(_broker: Broker) -> DescribeLogDirsRequest:
         return DescribeLogDirsRequest(topics=topics)
 
     def read(response: DescribeLogDirsResponse) -> tuple[int, list[LogDir]]:
-        return response.error_code, [_log_dir(row) for row in response.results]
+        return response.error_code, [_log_dir(row, wanted) for row in response.results]
 
     what = "describing the log directories of broker"
     if broker_ids is None:
@@ -173,13 +178,13 @@ def describe_log_dirs(
     return ask_brokers(cluster, broker_ids, ask, read, deadline, what)
 
 
-def _log_dir(row: DescribeLogDirsResult) -> LogDir:
+def _log_dir(row: DescribeLogDirsResult, wanted: Collection[TopicPartition] | None) -> LogDir:
     error = BrokerError(row.error_code, f"log directory {row.log_dir}") if row.error_code != NONE else None
     replicas = {
-        TopicPartition(topic.name, p.partition_index): ReplicaSize(
-            p.partition_size, p.offset_lag, p.is_future_key
-        )
+        tp: ReplicaSize(p.partition_size, p.offset_lag, p.is_future_key)
         for topic in row.topics
         for p in topic.partitions
+        for tp in [TopicPartition(topic.name, p.partition_index)]
+        if wanted is None or tp in wanted
     }
     return LogDir(row.log_dir, error, replicas, row.total_bytes, row.usable_bytes, row.is_cordoned)

@@ -9,6 +9,8 @@ error at the deadline (``tests/unit/core/cluster/test_fanout.py``, ``tests/fault
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from math import inf
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from kcli.core.cluster.cluster import Cluster
@@ -193,7 +195,12 @@ class _FanOut(Generic[K, V, A]):
         self.hurried: Collection[K] = ()
         self._results: dict[K, A | KcliError] = {}
         self._errors: dict[K, KcliError] = {}
-        self._in_flight: list[_Call[K]] = []
+        self._waiting = dict.fromkeys(items)
+        """The keys that are not in flight. A round costs what it moves, not what is open: a cluster may have as many
+        partitions as there are keys, and each of its brokers is a round."""
+        self._in_flight: dict[_Call[K], None] = {}
+        self._arrived: list[_Call[K]] = []
+        self._earliest = inf  # no call in flight is given up before
         self._backoff = Backoff.of_requests(cluster.options)
         self._started = cluster.loop.now()
         self._routed: float | None = None  # when the first keys had been routed
@@ -234,7 +241,12 @@ class _FanOut(Generic[K, V, A]):
         if self._routed is None:
             self._routed = self._cluster.loop.now()
         for node_id, group in by_node.items():
-            self._in_flight.append(self._send_to(node_id, group))
+            call = self._send_to(node_id, group)
+            self._in_flight[call] = None
+            self._earliest = min(self._earliest, call.until)
+            call.future.on_done(partial(self._has_ended, call))
+            for key in group:
+                del self._waiting[key]
 
     def _send_to(self, node_id: int, keys: list[K]) -> _Call[K]:
         parts: list[Part[K]] = []
@@ -253,10 +265,17 @@ class _FanOut(Generic[K, V, A]):
             return self._deadline
         return silence.patience(node_id, self._cluster.loop.now(), self._deadline)
 
+    def _has_ended(self, call: _Call[K], _future: Future[Any]) -> None:
+        if call in self._in_flight:
+            self._arrived.append(call)
+
     def _wait(self) -> None:
         """Returns when one of the brokers has responded, or is not waited for any longer."""
-        while self._in_flight and not any(call.future.done for call in self._in_flight):
-            if (left := min(call.until for call in self._in_flight) - self._cluster.loop.now()) <= 0:
+        while self._in_flight and not self._arrived:
+            now = self._cluster.loop.now()
+            if self._earliest <= now:
+                self._earliest = min(call.until for call in self._in_flight)
+            if (left := self._earliest - now) <= 0:
                 return
             self._cluster.poll(left)
 
@@ -265,10 +284,13 @@ class _FanOut(Generic[K, V, A]):
         # At the deadline a call whose plan is answered in part counts in part: what is known is a result, the
         # rest is unsure.
         now = self._cluster.loop.now()
-        done = [call for call in self._in_flight if now >= call.until or call.future.done]
-        self._in_flight = [call for call in self._in_flight if call not in done]
-        for call in done:
+        ended, self._arrived = self._arrived, []
+        if now >= self._earliest:
+            ended += [call for call in self._in_flight if now >= call.until and not call.future.done]
+        for call in ended:
+            del self._in_flight[call]
             self._read_call(call)
+            self._waiting.update(dict.fromkeys(key for key in call.keys if key not in self._results))
 
     def _read_call(self, call: _Call[K]) -> None:
         if call.future.error is not None:
@@ -333,13 +355,14 @@ class _FanOut(Generic[K, V, A]):
             return UNKNOWN_TOPIC_PATIENCE
         return self.leader_patience if isinstance(error, NoLeaderError) else None
 
-    def _open(self) -> list[K]:
-        return [key for key in self._items if key not in self._results]
+    def _open(self) -> bool:
+        return len(self._results) < len(self._items)
 
     def _idle(self) -> list[K]:
         """Keys that are open and not in flight."""
-        asked = {key for call in self._in_flight for key in call.keys}
-        return [key for key in self._open() if key not in asked]
+        for key in [key for key in self._waiting if key in self._results]:
+            del self._waiting[key]
+        return list(self._waiting)
 
     def _note_silence(self, keys: Iterable[K], call: _Call[K]) -> None:
         error, now = no_response(self._cluster.waits_for(call.node_id)), self._cluster.loop.now()

@@ -224,7 +224,8 @@ class MetadataImage:
         self.scram.pop((record.name, record.mechanism), None)
 
     def _quota(self, record: stored.ClientQuotaRecord) -> None:
-        entity = tuple(sorted((part.entity_type, part.entity_name) for part in record.entity))
+        # As in Kafka's own image, a type that is there twice has its last name.
+        entity = tuple(sorted({part.entity_type: part.entity_name for part in record.entity}.items()))
         values = self.quotas.setdefault(entity, {})
         if record.remove:
             values.pop(record.key, None)

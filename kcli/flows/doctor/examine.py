@@ -5,7 +5,7 @@ A chain of steps ends where it breaks; other brokers, and what does not depend o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kcli.core.admin.admin import Admin
@@ -43,7 +43,7 @@ PATIENCE = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is examined. ``seconds`` bounds each connection and each request; ``on_progress`` gets checked partitions."""
+    """What is examined. ``seconds`` bounds each connection and each request."""
 
     client: ClientFacts
     options: ClientOptions
@@ -52,7 +52,6 @@ class Subject:
     group: str | None
     read_log: ReadLog
     hooks: Hooks
-    on_progress: Callable[[int], object] = lambda _done: None
 
 
 class Examination:
@@ -169,7 +168,7 @@ class Examination:
             return
         began = monotonic()
         try:
-            found = survey(admin, partitions, self._subject.read_log, self._subject.on_progress)
+            found = survey(admin, partitions, self._subject.read_log)
         except UnsupportedError as error:
             why = f"{error}; brokers before Kafka 2.8 do not report which transactions are open"
             yield skipped(transaction_checks.TRANSACTIONS, "hanging", why)

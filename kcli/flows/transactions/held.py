@@ -7,7 +7,7 @@ coordinator has it, or if its coordinator's transaction does not contain the par
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 OPEN, ENDING, HANGING, UNKNOWN = "open", "ending", "hanging", "unknown"
 """``open``: its coordinator has it, and aborts it at its timeout. ``ending``: the coordinator is writing the markers.
 ``hanging``: no coordinator ends it. ``unknown``: not all coordinators responded."""
-
-AT_ONCE = 1_000
-"""Partitions whose offsets are requested in one go, so that a large cluster shows progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,19 +110,15 @@ def survey(
     admin: Admin,
     partitions: Collection[TopicPartition],
     read_log: ReadLog,
-    on_progress: Callable[[int], object] = lambda _done: None,
 ) -> Survey:
     """The open transactions of these partitions; of those that nothing holds back, only the offsets.
 
-    ``on_progress`` gets the number of partitions whose offsets are known. UnsupportedError if brokers cannot describe
-    producers (before Kafka 2.8) and a partition is held back.
+    UnsupportedError if brokers cannot describe producers (before Kafka 2.8) and a partition is held back.
     """
     wanted = sorted(partitions)
-    states: dict[TopicPartition, PartitionState] = {}
-    for first in range(0, len(wanted), AT_ONCE):
-        ends = log_ends(admin, wanted[first : first + AT_ONCE], stable=True)
-        states |= {tp: PartitionState(tp, log.stable, log.end, (), log.error) for tp, log in ends.items()}
-        on_progress(len(states))
+    # All at once: each part of them would ask all brokers, and there are as many parts as partitions.
+    ends = log_ends(admin, wanted, stable=True)
+    states = {tp: PartitionState(tp, log.stable, log.end, (), log.error) for tp, log in ends.items()}
     found = open_producers(admin, [tp for tp, state in states.items() if state.waiting])
     ids = {one.producer_id for rows in found.values() if not isinstance(rows, KcliError) for one in rows}
     coordinated = transactions_of(admin, ids, read_log)

@@ -6,7 +6,6 @@ import pytest
 
 from benchmarks._measure import Contest, Cost, Run
 from benchmarks._table import DOCUMENT, README, Table, with_block
-from benchmarks.produce_consume import short
 
 TABLE = Table(
     "reading", ["", "records/s"], [["kcli", "5"], ["another tool", "1,000"]], ["kcat: not installed"]
@@ -72,28 +71,15 @@ def test_a_benchmark_without_a_place_in_the_document_is_an_error() -> None:
         "startup",
         "group_start",
         "filters",
+        "scale",
     ],
 )
 def test_every_benchmark_of_tables_has_its_place(name: str) -> None:
     assert "text" in with_block(DOCUMENT.read_text(), name, "text")
 
 
-def test_the_readme_has_a_place_for_the_short_table() -> None:
-    assert "text" in with_block(README.read_text(), "produce_consume", "text")
-
-
-def test_the_short_table_has_a_row_for_each_contest_with_kcat() -> None:
-    found = []
-    for name, against in (("produce", "kcat"), ("no rival", "kcat"), ("another rival", "kafka-python")):
-        contest = Contest(name, {}, against)
-        contest.costs = {"kcli": [Cost(1.0, 2.0)], "kafka-python": [Cost(1.0, 1.0)]}
-        if name == "produce":
-            contest.costs["kcat"] = [Cost(5.0, 3.0)]
-        contest.records = dict.fromkeys(contest.costs, 1_000_000)
-        found.append(contest)
-    table = short(found)
-    assert table.rows == [["produce", "5.0 ×", "1.5 ×"]]
-    assert table.short
+def test_the_readme_has_a_place_for_its_table() -> None:
+    assert "text" in with_block(README.read_text(), "readme", "text")
 
 
 def test_a_contest_names_who_was_missing_and_whether_its_target_is_met() -> None:

@@ -328,3 +328,48 @@ def test_keys_with_a_try_of_unknown_outcome_are_reported(monkeypatch: pytest.Mon
     got, _, _ = fan(monkeypatch, ["1a", "2a"], script, unsure=unsure)
     assert got == {"1a": 1, "2a": 2}
     assert unsure == {"1a"}
+
+
+class Hashed(str):
+    """Counts how often it is looked up."""
+
+    __slots__ = ()
+    count = 0
+
+    def __hash__(self) -> int:
+        Hashed.count += 1
+        return super().__hash__()
+
+
+def looked_up(monkeypatch: pytest.MonkeyPatch, brokers: int) -> float:
+    """How often each of ten keys a broker is looked up, where brokers respond one after the other."""
+    wanted = {Hashed(f"{number}:{key}"): None for number in range(1, brokers + 1) for key in range(10)}
+
+    def script(node: Any, request: Any) -> Any:
+        if isinstance(request, MetadataRequest):
+            return answer(brokers=tuple(range(1, brokers + 1)))
+        scripted.delay = node.id / 100
+        return well(node.id, request.names)
+
+    cluster, scripted, clock = cluster_on(monkeypatch, script)
+    cluster.connect(5)
+
+    class Fixed(Routed):
+        def find_nodes(self, keys: Any, _deadline: float) -> Any:
+            return {key: int(key.partition(":")[0]) for key in keys}
+
+    def parts(_broker: Any, items: Any) -> list[Part[str]]:
+        request = ListOffsetsRequest(replica_id=-1, topics=[])
+        request.names = [key for key, _ in items]  # type: ignore[attr-defined]
+        return [Part(request, request.names)]  # type: ignore[attr-defined]
+
+    Hashed.count = 0
+    got = fan_out(cluster, wanted, Fixed(), parts, lambda found, _part: found, clock() + 60, "asking")
+    assert [int(key.partition(":")[0]) for key in got] == list(got.values())
+    return Hashed.count / len(wanted)
+
+
+def test_a_key_costs_the_same_however_many_brokers_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    few, many = looked_up(monkeypatch, 5), looked_up(monkeypatch, 50)
+    assert few >= 3
+    assert many < 1.2 * few

@@ -11,7 +11,11 @@
 
 #if defined(__x86_64__)
 #include <nmmintrin.h>
+#if defined(__clang__)
+#define HARDWARE __attribute__((target("sse4.2,crc32")))
+#else
 #define HARDWARE __attribute__((target("sse4.2")))
+#endif
 #elif defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
 #define HARDWARE __attribute__((target("+crc")))

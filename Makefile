@@ -61,10 +61,9 @@ help:
 	@echo 'make site-test  looks at each of its pages in a headless Chromium (Debian: chromium-driver): minutes'
 	@echo 'make lock       writes requirements.lock and tools/site/site.lock again, with hashes (needs a registry)'
 	@echo 'make audit      compares requirements.lock with the published advisories (needs a registry that has them)'
-	@echo 'make dist       builds in dist/ what a release has: sdist, wheels, .pex, .deb, checksums (needs a compiler and PyPI)'
+	@echo 'make dist       builds in dist/ what a release has: sdist, wheels for Linux and macOS, .pex, .deb, checksums (needs PyPI)'
 	@echo 'make dist-test  installs each of these as a user would, also in fresh Debians, and runs every command (CHECKS=...)'
 	@echo 'make licenses   writes docs/licenses.md again: the license of each package of requirements.lock (needs PyPI)'
-	@echo 'make wheels     builds in wheelhouse/ the wheel of this architecture in a container of manylinux (needs docker or podman)'
 	@echo 'make image      builds the container image from what make dist has built (needs docker, podman or buildah)'
 	@echo 'make bench      runs the benchmarks'
 	@echo 'make bench-produce-consume    produce and consume beside their rivals'
@@ -291,11 +290,6 @@ CHECKS ?=
 dist-test: venv-dev $(PACKAGING)/ready
 	@$(PY) -m tests.packages $(CHECKS)
 
-# In the containers of manylinux, for the architecture of this machine.
-.PHONY: wheels
-wheels: $(PACKAGING)/ready
-	@$(PACKAGING)/bin/python -m cibuildwheel --platform linux --output-dir wheelhouse
-
 image:
 	@sh tools/packaging/image.sh
 
@@ -320,7 +314,7 @@ venv-dev:
 	@PYTHON='$(PYTHON)' sh tools/make-venv.sh dev
 
 clean:
-	@rm -rf build dist wheelhouse *.egg-info kcli/core/kernels/_native*.so
+	@rm -rf build dist *.egg-info kcli/core/kernels/_native*.so
 	@cd $(CACHE) 2>/dev/null && rm -rf ruff mypy pytest hypothesis import-linter kernels sanitize || :
 
 distclean: clean

@@ -30,12 +30,14 @@ COMPILE_TESTS = ls tests/checks/__pycache__/*-pytest-*.pyc >/dev/null 2>&1 || { 
     $(BIN)/pytest -qq --collect-only $(filter-out $(HALF),$(SUITES)) >/dev/null 2>&1; wait; }
 
 .NOTPARALLEL:
-.PHONY: help demo test test-long one test-brokers test-kerberos test-spark-cluster chaos lost-lines rewind-ledger mirror-service pipeline-drill fuzz fuzz-guided bombs sanitize check promtool docs lock audit bench bench-produce-consume bench-perf bench-pipeline clean distclean venv venv-dev
+.PHONY: help demo test test-long test-lowest test-latest one test-brokers test-kerberos test-spark-cluster chaos lost-lines rewind-ledger mirror-service pipeline-drill fuzz fuzz-guided bombs sanitize check promtool docs lock audit bench bench-produce-consume bench-perf bench-pipeline clean distclean venv venv-dev
 
 help:
 	@echo 'make demo       a throw-away Apache Kafka: records there and back, lag, rewind, mirror, verify'
 	@echo 'make test       the static checks, then every suite but what the next five run'
 	@echo 'make test-long    kills at every step, the pages of the documentation, sandboxes of three nodes, wheels: quarter of an hour'
+	@echo 'make test-lowest   what depends on libraries, with the oldest version that pyproject.toml allows of each: minutes'
+	@echo 'make test-latest   the same with the newest versions that are published'
 	@echo 'make one T=tests/unit/core/test_errors.py::test_name    one test, or one file'
 	@echo 'make test-brokers    the tests for older versions of Kafka, and every command on each version (KAFKA=3.0.2: on this one alone)'
 	@echo 'make test-kerberos   GSSAPI with a KDC (Debian: krb5-kdc krb5-user libkrb5-dev), which make test leaves out'
@@ -104,6 +106,10 @@ test: check
 # end, sandboxes of three nodes, wheels of every kind. Before each release, and after changes to what they hold.
 test-long: venv-dev
 	@$(PYTEST) -n 3 --dist loadfile --durations=20 -m 'long and not brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS)
+
+# Some minutes each; PYTHON=python3.14 chooses the interpreter. pyproject.toml says which versions are allowed, and why.
+test-lowest test-latest: venv-dev $(PACKAGING)/ready
+	@PYTHON='$(PYTHON)' sh tools/versions.sh $(@:test-%=%) $(PACKAGING)/bin $(PYTEST_ARGS)
 
 # One test, or one file: no static checks, and nothing else is collected.
 one: venv-dev

@@ -1,8 +1,8 @@
 """Compresses and decompresses batch payloads. Decompression is streamed under a limit and trusts no declared size.
 
 Codec libraries are imported on first use. They were chosen by measurements on 1 MB of JSON (MB/s of input, CPU time):
-gzip by isal level 1 514 (zlib 1: 135, 6: 40), read 1074 (zlib 436); lz4 by ``lz4`` at 256 KiB blocks 817, read 3981 (cramjam
-780 and 3700, of 16 KB 2538 and 1600 to 2250, as it has to be given memory); zstd by ``backports.zstd`` level 1 377, 3 264 (cramjam
+gzip by isal level 1 514 (zlib 1: 135, 6: 40), read 1074 (zlib 436); lz4 by ``lz4`` 817, read 3981 (cramjam 780 and 3700;
+of 16 KB 2538 and 1600 to 2250, as it has to be given memory); zstd by ``backports.zstd`` level 1 377, 3 264 (cramjam
 267, 251), read 1150 both; snappy by cramjam, 582 and 1540. All of them release the GIL.
 """
 

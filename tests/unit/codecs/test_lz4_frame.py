@@ -1,4 +1,4 @@
-"""lz4 without the library ``lz4``: what cramjam writes ``lz4`` reads, and the other way round; caps and damage as with it."""
+"""lz4 without the library ``lz4``: each reads what the other writes, with the same caps and errors."""
 
 import random
 

@@ -1,7 +1,7 @@
-"""What kcli uses of others beyond their interface: names with an underscore in front, each with a row, a reason and versions.
+"""What kcli uses of others beyond their interface: names with an underscore in front, with a reason and versions.
 
-Such a name may go with any release of its library. So pyproject.toml has an upper bound for each of these libraries, and what
-is tried is the oldest and the newest version that it allows (``make test-lowest``, ``make test-latest``).
+Such a name may go with any release of its library. So pyproject.toml has an upper bound for each of these libraries, and
+what is tried is the oldest and the newest version that it allows (``make test-lowest``, ``make test-latest``).
 """
 
 import ast

@@ -28,7 +28,7 @@ def built(pattern: str) -> Path:
 
 
 def wheel() -> Path:
-    return built("*-abi3-manylinux*.whl")
+    return built(f"*-abi3-manylinux*_{platform.machine()}.whl")
 
 
 def failed(what: str, done: Done) -> Iterator[str]:

@@ -108,8 +108,11 @@ test-long: venv-dev
 	@$(PYTEST) -n 3 --dist loadfile --durations=20 -m 'long and not brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS)
 
 # Some minutes each; PYTHON=python3.14 chooses the interpreter. pyproject.toml says which versions are allowed, and why.
-test-lowest test-latest: venv-dev $(PACKAGING)/ready
-	@PYTHON='$(PYTHON)' sh tools/versions.sh $(@:test-%=%) $(PACKAGING)/bin $(PYTEST_ARGS)
+test-lowest: venv-dev $(PACKAGING)/ready
+	@PYTHON='$(PYTHON)' sh tools/versions.sh lowest $(PACKAGING)/bin $(PYTEST_ARGS)
+
+test-latest: venv-dev $(PACKAGING)/ready
+	@PYTHON='$(PYTHON)' sh tools/versions.sh latest $(PACKAGING)/bin $(PYTEST_ARGS)
 
 # One test, or one file: no static checks, and nothing else is collected.
 one: venv-dev

@@ -23,7 +23,7 @@ if [ "$(cat $home/stamp 2>/dev/null)" != "$stamp" ]; then
     say "making $home/venv; this needs PyPI"
     rm -rf $home
     mkdir -p $home
-    "$tools/uv" venv --quiet --python "${PYTHON:-.cache/venv/bin/python}" $home/venv
+    "$tools/uv" venv --quiet --seed --python "${PYTHON:-.cache/venv/bin/python}" $home/venv
     if [ "$which" = lowest ]; then
         # shellcheck disable=SC2046,SC2086 # words are meant
         "$tools/uv" pip compile --quiet --resolution lowest-direct --python $python $(printf -- '--extra %s ' $extras) \

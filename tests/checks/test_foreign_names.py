@@ -79,7 +79,7 @@ FOREIGN: dict[str, tuple[str, dict[str, str]]] = {
 }
 """By file: the library, and what is used with the reason."""
 
-TRIED = {"click": ("8.2.0", "8.5.1"), "textual": ("8.0.0", "8.2.8"), "pyspark": ("4.2.0", "4.3.0")}
+TRIED = {"click": ("8.2.0", "8.5.1"), "textual": ("8.2.6", "8.2.8"), "pyspark": ("4.2.0", "4.3.0")}
 """The oldest and the newest version with which the tests of these files passed."""
 
 

@@ -30,14 +30,14 @@ def compress_lz4(data: Buffer, level: int | None) -> bytes:
         high.compress(bytes(view))
         return bytes(high.finish())
     size = next(size for size in _HEADERS if len(view) <= size or size == max(_HEADERS))
-    pieces: list[Buffer] = [_HEADERS[size]]
+    pieces: list[bytes | memoryview] = [_HEADERS[size]]
     for at in range(0, len(view), size):
-        block: Buffer = view[at : at + size]
-        packed = lz4.compress_block(block, store_size=False)
+        block = view[at : at + size]
+        packed = bytes(lz4.compress_block(block, store_size=False))
         if len(packed) < len(block):
-            pieces += (len(packed).to_bytes(4, "little"), packed)
+            pieces.extend((len(packed).to_bytes(4, "little"), packed))
         else:
-            pieces += ((len(block) | _STORED).to_bytes(4, "little"), block)
+            pieces.extend(((len(block) | _STORED).to_bytes(4, "little"), block))
     pieces.append(_END)
     return b"".join(pieces)
 

@@ -123,7 +123,16 @@ def arm64(broker: str) -> Iterator[str]:
             "uv pip install",
             home.run(
                 [
-                    *(f"{TOOLS}/uv", "pip", "install", "--quiet", "--target", site, "--python-version", "3.11"),
+                    *(
+                        f"{TOOLS}/uv",
+                        "pip",
+                        "install",
+                        "--quiet",
+                        "--target",
+                        site,
+                        "--python-version",
+                        "3.11",
+                    ),
                     *("--python-platform", "aarch64-manylinux_2_28", "--only-binary", ":all:"),
                     str(built("*-abi3-manylinux*_aarch64.whl")),
                 ]

@@ -82,11 +82,11 @@ class Stage:
         self._cluster = _cluster()
         ManyGroups(self._cluster, count, 20, topics=1, members=0)
 
-    def lines(self, megabytes: int, begin: str = "{} ", end: str = "") -> Path:
-        """A file of lines of 100 bytes."""
+    def lines(self, megabytes: int, begin: str = "{} ", end: str = "", header: str = "") -> Path:
+        """A file of lines of 100 bytes, below a header line."""
         path = self._folder / f"lines-{megabytes}-{len(begin)}"
         if not path.exists():
-            path.write_bytes(b"".join(_lines(megabytes * _MEGABYTE // _WIDTH, begin, end)))
+            path.write_bytes(header.encode() + b"".join(_lines(megabytes * _MEGABYTE // _WIDTH, begin, end)))
         return path
 
     # --- counting ------------------------------------------------------------------------------------
@@ -200,9 +200,8 @@ IN_STEP = (
     Flow(
         "produce ndjson",
         _produce("-i", "ndjson", *_ONE_SENT, begin='{{"value":"{} ', end='"}'),
-        small=1,
-        large=2,
     ),
+    Flow("produce csv", _produce("-i", "csv", *_ONE_SENT, begin="number{},", header="key,value\n")),
     Flow("consume", _consume(*_ONE_FETCHED)),
     Flow("consume ndjson", _consume("-o", "ndjson", *_ONE_FETCHED)),
     Flow("consume -f", _consume("-f", r"%t %p %o %k %s\n", *_ONE_FETCHED)),

@@ -7,7 +7,7 @@ struct here and a row in ``undo.py``.
 import contextlib
 import re
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
@@ -22,7 +22,9 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.files.journal_folder import JournalError, JournalFolder, new_id
 from kcli.files.xdg import state_home
 from kcli.output.progress import counted
-from kcli.serde.registry.client import Reference, Schema
+
+if TYPE_CHECKING:
+    from kcli.serde.registry.client import Schema
 
 KIND = "ChangeJournal"
 _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
@@ -458,12 +460,14 @@ class SchemaEntry(msgspec.Struct, frozen=True, tag_field="what", tag="schema"):
     permanent: bool = False
 
     @classmethod
-    def of(cls, schema: Schema, *, permanent: bool = False) -> Self:
+    def of(cls, schema: "Schema", *, permanent: bool = False) -> Self:
         references = tuple((one.name, one.subject, one.version) for one in schema.references)
         return cls(schema.subject, schema.version, schema.id, schema.kind, schema.text, references, permanent)
 
-    def schema_of(self) -> Schema:
+    def schema_of(self) -> "Schema":
         """The schema."""
+        from kcli.serde.registry.client import Reference, Schema  # http and ssl: for a registry only
+
         references = tuple(Reference(*one) for one in self.references)
         return Schema(self.id, self.type, self.text, references, self.subject, self.version)
 

@@ -324,6 +324,27 @@ def test_every_small_room_and_length(twins: Twins, how: Any) -> None:
         assert_same(twins, "index_text", text, 0, len(text), b"\n", key_delimiter, marker, empty, longest)
 
 
+@pytest.mark.parametrize(
+    "key", [None, b"", b"k" * 14, b"k" * 15, b"k" * 16, b"k" * 300], ids=lambda k: str(k and len(k))
+)
+def test_regions_whose_first_lines_say_little_of_the_rest(twins: Twins, key: bytes | None) -> None:
+    """Memory is estimated by them; lines of values end where the text does, where numbers get long, or are long."""
+    few, many = b"x" * 1000 + b"\n", b"y\n" * 9000
+    long = b"z" * (1 << 19) + b"\n"
+    for text in (
+        few * 40 + many,
+        many[:100] + few * 40,
+        many + long + many,
+        long,
+        few * 300 + b"end",
+        few[:-1],
+    ):
+        for headers, delta in ((b"\0", 0), (b"\0", 1 << 50), (b"\2\2a\1", 3)):
+            for first in (0, 60, (1 << 20) - 50, 1 << 30):
+                where = (text, 0, len(text), b"\n", None, key, headers, None, False, first, delta)
+                assert_same(twins, "encode_text", *where, 1_000_000, 1 << 30)
+
+
 def test_null_markers_that_are_longer_than_the_room(twins: Twins) -> None:
     marker = b"m" * 300
     text = marker + b":" + marker + b"\nrest\n"
@@ -343,7 +364,7 @@ def test_regions_that_are_not_in_the_text(twins: Twins) -> None:
             assert_same(twins, "index_text", b"a\nb", start, end, delimiter, key_delimiter, None, False, 9)
             is None
         )
-    assert assert_same(twins, "encode_text", b"a\nb", 2, 1, b"\n", None, *rest) == "(b'', 0, 2)"
+    assert assert_same(twins, "encode_text", b"a\nb", 2, 1, b"\n", None, *rest) == "(bytearray(b''), 0, 2)"
     assert assert_same(twins, "group_slices", b"", b"", 0, 0) is None
 
 

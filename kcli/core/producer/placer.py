@@ -6,6 +6,7 @@ parked records. The partitions come from the cluster's view; the partitioner cho
 """
 
 import random
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -80,7 +81,7 @@ class Placer:
         ``origins.py``; ``first_row`` is the number of the first row there, and row numbers passed to ``refuse`` are
         counted from it, too.
         """
-        groups: dict[int, list[int]] = {}
+        groups: defaultdict[int, list[int]] = defaultdict(list)
         if partition is not None:
             self.check(TopicPartition(topic, partition))
         elif not partitions:
@@ -89,11 +90,13 @@ class Placer:
                 partition = self.sticky_partition(topic, bytes_of(values))
             else:
                 partitions = self.partitions(topic, keys, bytes_of(values))
+        if partitions and partition is None and len(set(partitions)) == 1:
+            partition = partitions[0]
         if partition is not None:
             groups[partition] = list(range(len(rows)))
         else:
             for index, number in enumerate(partitions or ()):
-                groups.setdefault(number, []).append(index)
+                groups[number].append(index)
         for number, indexes in groups.items():
             own = rows if len(indexes) == len(rows) else [rows[index] for index in indexes]
             numbers = shifted(listed_rows(indexes), first_row)

@@ -33,6 +33,9 @@ _TRANSACTIONAL = 0x10
 _MOST_CHUNKS = 64  # beyond that, one copy is cheaper than a long list for sendmsg
 _NO_LIMIT = 1 << 62
 _CRC = Struct(">I")
+_NO_FIELDS = bytes(HEADER_SIZE - CRC_START)
+_CRC_OF_NO_FIELDS = crc32c(_NO_FIELDS)
+_HOT = 1 << 14  # bytes of records
 
 
 class BatchBuilder:
@@ -45,9 +48,11 @@ class BatchBuilder:
     __slots__ = (
         "_checked",
         "_chunks",
+        "_crc",
         "_limit",
         "_produced",
         "_sealed",
+        "_summed",
         "_wire",
         "base_timestamp",
         "codec",
@@ -73,6 +78,10 @@ class BatchBuilder:
         self.max_timestamp = -1
         self._chunks: list[Buffer] = []
         self._checked: tuple[int, Buffer] | None = None
+        self._crc, self._summed = (
+            _CRC_OF_NO_FIELDS,
+            0,
+        )  # of the first chunks, behind fields that are not known yet
         self._sealed = False
         self._limit = 0
         self._produced: tuple[int, int, int, bool] | None = None
@@ -231,7 +240,7 @@ class BatchBuilder:
             self._chunks = [compress(self.codec, self._join(), self.level)]
             self.wire_size = HEADER_SIZE + len(self._chunks[0])
         elif len(self._chunks) > _MOST_CHUNKS:
-            self._chunks = [self._join()]
+            self._chunks, self._summed = [self._join()], 0
         self._sealed = True
 
     def wire(
@@ -290,7 +299,7 @@ class BatchBuilder:
         delta = timestamp_ms - self.base_timestamp if self.count else 0
         return delta if INT64_MIN <= delta <= INT64_MAX else None
 
-    def _add(self, records: bytes, count: int, size: int, first: int, latest: int) -> int:
+    def _add(self, records: Buffer, count: int, size: int, first: int, latest: int) -> int:
         assert not self._sealed, "the batch is sealed"
         if not count:
             return 0
@@ -298,6 +307,10 @@ class BatchBuilder:
             self.base_timestamp = first
         if not self.count or latest > self.max_timestamp:
             self.max_timestamp = latest
+        if size >= _HOT and self.codec == Codec.NONE and self._summed == len(self._chunks):
+            # Here, while the processor has them in its cache: the thread that sends them reads them once less.
+            self._crc = crc32c(records, self._crc)
+            self._summed += 1
         self._chunks.append(records)
         self.count += count
         self.size += size
@@ -326,9 +339,13 @@ class BatchBuilder:
             self.count,
         )
         fields_covered = memoryview(header)[CRC_START:]
+        if self._summed:
+            for chunk in self._chunks[self._summed :]:
+                self._crc = crc32c(chunk, self._crc)
+            self._checked, self._summed = (self._crc, _NO_FIELDS), 0
         if self._checked is not None:
             crc = crc32c_patch(*self._checked, fields_covered, self.size - HEADER_SIZE)
-        else:  # once per batch and set of producer fields, 80 us per MB
+        else:  # once per batch and set of producer fields
             crc = crc32c(fields_covered)
             for chunk in self._chunks:
                 crc = crc32c(chunk, crc)

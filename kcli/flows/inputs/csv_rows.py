@@ -9,13 +9,15 @@ holds JSON as in ndjson.
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import count, repeat
+from operator import methodcaller
 
 import msgspec
 
 from kcli.core.types import Header
 from kcli.flows.inputs.csv_objects import Field, ObjectRows, check_heading
 from kcli.flows.inputs.input_format import Encoding, HeaderBlocks
-from kcli.flows.inputs.item import BadInput, BadLine, InputError, InputRow, Item
+from kcli.flows.inputs.item import BadInput, BadLine, InputError, InputRow, Item, make_row
 from kcli.flows.inputs.lines import LineFormat, Splitter, null_of
 from kcli.flows.inputs.ndjson import NOT_JSON, bad_json, check_partition, header_of, timestamp_of
 
@@ -26,6 +28,7 @@ KNOWN = (
 _FIELD = re.compile(rb'"((?:[^"]|"")*)"|([^,"]*)')
 _COMMA = ord(",")
 _USED = frozenset({"key", "value", "headers"})
+_KEY_AND_VALUE = ("key", "value")
 
 
 class CsvParser:
@@ -55,13 +58,47 @@ class CsvParser:
         self._headed = headed
         self._rows: ObjectRows | None = None
         self._places: dict[str, int] = {}
+        self._is_plain = False
         self._lines: list[bytes] = []
         self._quotes = self._size = 0
         self._line = 0
 
     def feed(self, data: bytes) -> list[Item]:
         """The records that ``data`` completes. InputError for an invalid header line."""
-        return [item for line in self._splitter.feed(data) for item in self._add(line)]
+        lines = self._splitter.feed(data)
+        if self._is_plain and not self._lines:
+            items = self._read_all(lines)
+            if items is not None:
+                self._line += len(lines)
+                return items
+        return [item for line in lines for item in self._add(line)]
+
+    def _read_all(self, lines: Sequence[bytes | None]) -> list[Item] | None:
+        """The records of lines that are nothing but a key and a value; None where each needs a look."""
+        whole = [line for line in lines if line]
+        if len(whole) < len(lines) or not whole or max(map(len, whole)) > self._longest:
+            return None
+        text = b"\n".join(whole)
+        if b'"' in text or b"\r" in text:
+            return None
+        fields = list(map(methodcaller("split", b","), whole))
+        if set(map(len, fields)) != {len(self._places)}:  # also a line of white space
+            return None
+        columns = tuple(zip(*fields, strict=True))
+        key, value = (
+            repeat(None) if place is None else [field or None for field in columns[place]]
+            for place in map(self._places.get, _KEY_AND_VALUE)
+        )
+        parts = (
+            count(self._line + 1),
+            key,
+            value,
+            repeat(self._blocks.none),
+            repeat(None),
+            repeat(None),
+            whole,
+        )
+        return list(map(make_row, zip(*parts, strict=False)))
 
     def finish(self) -> list[Item]:
         """The last record; an unclosed quote is bad input."""
@@ -104,6 +141,12 @@ class CsvParser:
             objects = not any(name.lower() in KNOWN for name in given)
         if not objects:
             self._places = _columns(given, raw, may_be_objects=self._objects is None)
+            self._is_plain = (
+                len(self._places) > 1
+                and self._places.keys() <= {*_KEY_AND_VALUE}
+                and not self._encoding
+                and self._how.null_marker is None
+            )
             return
         check_heading(given)
         self._rows = ObjectRows(given, self._how, self._encoding.text)

@@ -11,6 +11,7 @@ and −1 are Kafka's "no timestamp".
 import json
 import re
 from collections.abc import Callable, Sequence
+from itertools import count
 from operator import methodcaller
 from typing import Any
 
@@ -18,34 +19,59 @@ import msgspec
 
 from kcli.core.types import Header
 from kcli.flows.inputs.input_format import Encoding, HeaderBlocks, base64_bytes, text_bytes
-from kcli.flows.inputs.item import BadLine, InputRow, Item
+from kcli.flows.inputs.item import BadLine, InputRow, Item, make_row
 from kcli.flows.inputs.lines import LineParser, ParseLine
 
 _ESCAPED_NAME = re.compile(rb"\\u00[567]")
 """A small letter or ``_``, which no writer escapes; other escapes are usual in values."""
+_LINE_END = methodcaller("find", b"\n")
+
+
+ReadAll = Callable[[bytes, Sequence[bytes], int], list[Item] | None]
+"""The records of a text, which are also its lines, with the number of the first; None where each needs a look."""
 
 
 class JsonLineParser(LineParser):
-    """Looks for repeated members in a portion of lines at once: a name that occurs twice in a line may be one."""
+    """Looks for repeated members in a portion of lines at once: a name that occurs twice in a line may be one.
 
-    def __init__(self, parse: ParseLine, names: Sequence[str], *, longest: int) -> None:
+    ``read_all`` reads lines together that have nothing of that, and are not too long.
+    """
+
+    def __init__(
+        self, parse: ParseLine, names: Sequence[str], *, longest: int, read_all: ReadAll | None = None
+    ) -> None:
         super().__init__(parse, longest=longest)
         self._without_check = parse
+        self._read_all = read_all
         self._names = frozenset(names)
-        self._counts = [methodcaller("count", b'"%b"' % name.encode()) for name in names]
+        self._quoted = [b'"%b"' % name.encode() for name in names]
 
     def _items(self, lines: list[bytes | None]) -> list[Item]:
-        self._parse = self._checked if self._may_repeat(lines) else self._without_check
+        whole = list(filter(None, lines))
+        text = b"\n".join(whole)
+        repeats = self._may_repeat(text)
+        if self._read_all is not None and not repeats and len(whole) == len(lines) and whole:
+            items = (
+                self._read_all(text, whole, self._line + 1) if max(map(len, whole)) <= self._longest else None
+            )
+            if items is not None:
+                self._line += len(whole)
+                return items
+        self._parse = self._checked if repeats else self._without_check
         return super()._items(lines)
 
     def _checked(self, line: bytes, number: int) -> InputRow | None:
-        if self._may_repeat([line]):
+        if self._may_repeat(line):
             self._refuse_repeated(line)
         return self._without_check(line, number)
 
-    def _may_repeat(self, lines: Sequence[bytes | None]) -> bool:
-        return any(max(map(count, filter(None, lines)), default=0) > 1 for count in self._counts) or any(
-            map(_ESCAPED_NAME.search, filter(None, lines))
+    def _may_repeat(self, text: bytes) -> bool:
+        """Whether a name occurs twice in a line of ``text``; most are in none of them."""
+        return _ESCAPED_NAME.search(text) is not None or any(
+            # what is between two of them, if that is not the end of a line
+            min(map(_LINE_END, text.split(name)[1:-1]), default=0) < 0
+            for name in self._quoted
+            if name in text
         )
 
     def _refuse_repeated(self, line: bytes) -> None:
@@ -104,7 +130,55 @@ _BYTES = (None, "base64")
 
 def ndjson_parser(blocks: HeaderBlocks, encoding: Encoding | None = None, *, longest: int) -> JsonLineParser:
     """The parser for ``-i ndjson``; blank lines are skipped."""
-    return JsonLineParser(_reader(blocks, encoding), _Line.__struct_fields__, longest=longest)
+    read_all = None if encoding else _reader_of_all(blocks)
+    return JsonLineParser(
+        _reader(blocks, encoding), _Line.__struct_fields__, longest=longest, read_all=read_all
+    )
+
+
+def _reader_of_all(blocks: HeaderBlocks) -> ReadAll:
+    """Reads objects on lines of their own, with keys and values that are strings, and without headers."""
+    decode, none, unset = msgspec.json.Decoder(_Line).decode_lines, blocks.none, msgspec.UNSET
+
+    def read(text: bytes, lines: Sequence[bytes], first: int) -> list[Item] | None:
+        # The decoder takes an object over several lines, and several on one. No object can go on after a brace at
+        # the end of a line with one at the beginning of the next.
+        if text[:1] != b"{" or text[-1:] != b"}" or text.count(b"}\n{") != len(lines) - 1:
+            return None
+        items: list[Item] = []
+        try:
+            found = decode(text)
+            if len(found) != len(lines):
+                return None
+            for number, line, one in zip(count(first), lines, found, strict=False):
+                key, value, time, partition = one.key, one.value, one.timestamp, one.partition
+                if (
+                    value is unset
+                    or one.key_encoding is not None
+                    or one.value_encoding is not None
+                    or one.control is not None
+                    or one.headers
+                ):
+                    return None
+                if time is not unset:
+                    time = timestamp_of(time)
+                if partition is not None:
+                    check_partition(partition)
+                fields = (
+                    number,
+                    None if key is None else key.encode(),
+                    None if value is None else value.encode(),
+                    none,
+                    None if time is unset else time,
+                    partition,
+                    line,
+                )
+                items.append(make_row(fields))
+        except (*NOT_JSON, BadLine, UnicodeEncodeError):
+            return None  # which of them it is, and why, is found one by one
+        return items
+
+    return read
 
 
 def _reader(blocks: HeaderBlocks, encoding: Encoding | None) -> ParseLine:

@@ -21,11 +21,13 @@ than the coordinator waits. The lease tells them apart: ``_recover`` goes on wit
 after a time as a stand-by.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -36,6 +38,7 @@ from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import (
     KcliError,
     ProducerFencedError,
+    TimedOutError,
     TransactionUnknownError,
     UnsupportedError,
 )
@@ -44,9 +47,6 @@ from kcli.core.names import DEFAULT_JOB
 from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.acls.changes import AclSync
-from kcli.flows.mirror.acls.plan import AclPlan
-from kcli.flows.mirror.acls.rules import parse_principal_rule
 from kcli.flows.mirror.copy.errors import is_outage
 from kcli.flows.mirror.copy.exactly_once import ExactlyOnceCopy
 from kcli.flows.mirror.copy.loop import JOINED_BYTES, Copy, Deliveries
@@ -73,7 +73,14 @@ from kcli.flows.mirror.job.job import (
     finish_attempt,
     job_state,
 )
-from kcli.flows.mirror.job.lease import JobLease, LeaseLostError, held, read_instances, transactional_id
+from kcli.flows.mirror.job.lease import (
+    SESSION_MS,
+    JobLease,
+    LeaseLostError,
+    held,
+    read_instances,
+    transactional_id,
+)
 from kcli.flows.mirror.job.state import (
     NO_GROUPS,
     GroupProgress,
@@ -111,6 +118,10 @@ from kcli.flows.produce.checkpoint import check_lockable, locked
 from kcli.flows.rate import Periodic, wait
 from kcli.flows.stop import Stop
 from kcli.output.progress import Progress as ProgressBar
+
+if TYPE_CHECKING:
+    from kcli.flows.mirror.acls.changes import AclSync
+    from kcli.flows.mirror.acls.plan import AclPlan
 
 T = TypeVar("T")
 
@@ -154,6 +165,7 @@ class Mirror(Driver):
         self._acls = self._acl_sync() if settings.sync_acls else None
         self._configs: FollowedConfigs | None = None
         self._store: FileStore | FencedStore | TopicStore
+        self._created = False  # topics of the target: a report says so, whatever follows
         self._begun = False  # something may have been copied
         self._began_ms: int | None = None  # when the last attempt began to copy
         self._consumer: Consumer
@@ -196,6 +208,7 @@ class Mirror(Driver):
         self._watch = StateWatch(
             self._consumer,
             limit=settings.patience,
+            transactional=self._settings.exactly_once,
             pinned=settings.bounded,
             note=observer.note,
             warn=observer.warn,
@@ -251,6 +264,9 @@ class Mirror(Driver):
 
     def _acl_sync(self) -> AclSync:
         """The user of the target's options is the mirror's own there; with TLS alone, it is not known."""
+        from kcli.flows.mirror.acls.changes import AclSync  # with journals: only where ACLs are synced
+        from kcli.flows.mirror.acls.rules import parse_principal_rule
+
         settings, user = self._settings, self._target.options(ClientOptions).sasl_username
         return AclSync(
             [parse_principal_rule(text) for text in settings.principals],
@@ -325,9 +341,14 @@ class Mirror(Driver):
         try:
             takes = self._take(stop)
             if takes:
-                self._create()
-                with self._observer.progress("copied") as bar:
-                    self._attempt_again_and_again(bar, stop, attempts)
+                try:
+                    self._create()
+                    with self._observer.progress("copied") as bar:
+                        self._attempt_again_and_again(bar, stop, attempts)
+                except KcliError as error:
+                    if stop or not self._created:
+                        raise
+                    self._end_copies(error, stop)
                 add_attempts(self._plan.copies, attempts)
                 seconds = time.monotonic() - began
                 if self._handover is not None:
@@ -364,13 +385,15 @@ class Mirror(Driver):
 
     def _end_copies(self, error: KcliError, stop: Stop) -> None:
         """Nothing more can be copied. What was not committed does not count: it is in the state, or not."""
-        copies = [copy for copy in self._plan.copies if copy.error is None]
-        for copy in copies:
+        if isinstance(error, (TimedOutError, TransactionUnknownError)) and self._settings.exactly_once:
+            error.do = "run the same command again: it finds out what was committed, and continues there"
+        going_on = [copy for copy in self._plan.copies if copy.error is None]
+        for copy in self._plan.copies:
             if self._settings.exactly_once:
                 copy.rollback()
             if not (stop or copy.done):
                 copy.fail(error)
-        if not stop and all(copy.done and copy.error is None for copy in copies):
+        if not stop and all(copy.error is None for copy in going_on):
             self._observer.failed(error)
 
     def _proof(self, stop: Stop) -> list[Comparison]:
@@ -426,9 +449,11 @@ class Mirror(Driver):
                 JobLease(self._target, self._target_admin, self._id, self._hooks)
             )
         began = time.monotonic()
+        # At first somebody may be there whose session has to time out; what is copied already waits for no session.
+        from_then = began if self._begun else began + SESSION_MS / 1000
 
         def waiting() -> bool:
-            return not self._begun or self._waits(
+            return time.monotonic() < from_then or self._waits(
                 "target: the coordinator of the job does not respond", began
             )
 
@@ -448,6 +473,7 @@ class Mirror(Driver):
             self._follow(self._earlier.saved())
         plan = self._plan
         plan.fail(made_targets(self._target_admin, plan.found.findings, plan.targets))
+        self._created = bool(plan.found.findings.create)
         if self._settings.checkpoint is None:
             create_state_topic(self._target_admin, plan.found.brokers)
         self._create_acls()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -191,19 +192,20 @@ class ProduceRun:
 
     def _send(self, portion: Portion) -> None:
         chunk = portion.chunk
+        pauses = not (portion.more or self._sending.lingers)
         if isinstance(chunk, TextChunk) and portion.region is not None:
-            self._send_text(chunk, portion)
+            self._send_text(chunk, portion, push=pauses)
         elif isinstance(chunk, RowChunk):
             self._send_chunk(chunk, portion)
-        if not portion.more:
-            self._push()
+            if pauses:
+                self._push()
 
     def _push(self) -> None:
         """The input pauses: sends what was read."""
         if not self._sending.lingers:
             self._producer.push()
 
-    def _send_text(self, chunk: TextChunk, portion: Portion) -> None:
+    def _send_text(self, chunk: TextChunk, portion: Portion, *, push: bool) -> None:
         sending, region = self._sending, portion.region
         assert region is not None
         how = sending.how
@@ -222,6 +224,7 @@ class ProduceRun:
                 empty_is_null=how.empty_is_null,
                 longest=sending.longest,
                 origin=chunk,
+                push=push,
             )
         except KcliError as error:
             chunk.units = line_count(region.text, region.start, region.end, how.delimiter)
@@ -268,22 +271,27 @@ class ProduceRun:
     def _send_span(self, chunk: RowChunk, start: int, stop: int) -> None:
         some = chunk.records[start:stop]
         now = wall_ms()
-        self._hours.update(
-            row.timestamp // HOUR_MS for row in some if row.timestamp is not None and row.timestamp >= 0
-        )
-        rows = [
-            (row.key, row.value, row.headers, now if row.timestamp is None else row.timestamp) for row in some
-        ]
+        _, keys, values, headers, times, partitions, _ = zip(*some, strict=True)  # never none: see `_paced`
+        stamps: Iterable[int] = repeat(now)
+        if times.count(None) < len(times):
+            self._count_hours([time for time in times if time is not None and time >= 0])
+            stamps = [now if time is None else time for time in times]
         self._producer.send_rows(
             self._sending.topic,
-            rows,
+            list(zip(keys, values, headers, stamps, strict=False)),
             partition=self._sending.partition,
-            partitions=[ANYWHERE if row.partition is None else row.partition for row in some]
+            partitions=[ANYWHERE if number is None else number for number in partitions]
             if self._sending.by_hand
             else None,
             origin=chunk,
             first_row=start,
         )
+
+    def _count_hours(self, times: Sequence[int]) -> None:
+        if times and min(times) // HOUR_MS == max(times) // HOUR_MS:
+            self._hours[times[0] // HOUR_MS] += len(times)
+        else:
+            self._hours.update(time // HOUR_MS for time in times)
 
     def _paced(self, rows: Sequence[InputRow]) -> Iterator[tuple[int, int]]:
         """Spans of rows, each when it may be sent."""

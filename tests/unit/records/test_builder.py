@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kcli.core.errors import ConfigError
-from kcli.core.kernels.active import encode_headers
+from kcli.core.kernels.active import crc32c, encode_headers
 from kcli.core.records.batch import HEADER_SIZE, split_batches
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.types import Codec, Header, Record
@@ -139,6 +139,47 @@ def test_a_header_says_what_brokers_demand() -> None:
     assert (batch.base_offset, batch.leader_epoch, batch.magic) == (0, -1, 2)
     assert (batch.producer_id, batch.producer_epoch, batch.base_sequence) == (-1, -1, -1)
     assert (batch.count, batch.last_offset_delta, batch.attributes) == (2, 1, 0)
+
+
+LARGE, SMALL = b"x" * (1 << 14) + b"\n", b"y\n"
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+@pytest.mark.parametrize(
+    "texts",
+    [[LARGE] * 2, [SMALL, LARGE], [LARGE, SMALL, LARGE], [SMALL] * 2, [LARGE, *[SMALL] * 70]],
+    ids=len,
+)
+def test_the_checksum_is_that_of_all_records_however_they_were_added(texts: list[bytes], codec: int) -> None:
+    """Large additions are summed up at once, what follows when the batch is sent; a retry has another header."""
+    builder = BatchBuilder(room=1 << 20, codec=codec)
+    for text in texts:
+        assert builder.append_text(text, 0, len(text), 1000, delimiter=b"\n", longest=1 << 20) == (
+            1,
+            len(text),
+        )
+
+    for producer in (-1, 7):
+        [batch] = split_batches(b"".join(builder.wire(producer_id=producer, base_sequence=producer)))
+        batch.verify_crc()
+        assert [record.value for record in batch.records()] == [text[:-1] for text in texts]
+
+
+def test_records_of_a_large_text_are_read_once_for_their_checksum(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not again when the batch is sent, by another thread, nor when it is sent once more."""
+    sizes: list[int] = []
+
+    def counted(data: bytes, crc: int = 0) -> int:
+        sizes.append(len(data))
+        return crc32c(data, crc)
+
+    monkeypatch.setattr("kcli.core.records.builder.crc32c", counted)
+    builder = BatchBuilder(room=1 << 20)
+    builder.append_text(LARGE * 20, 0, 20 * len(LARGE), 1000, delimiter=b"\n", longest=1 << 20)
+    for producer in range(3):
+        builder.wire(producer_id=producer)
+
+    assert sizes == [builder.size - HEADER_SIZE]
 
 
 def test_many_small_additions_are_sent_as_few_pieces() -> None:

@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
     VARINT_BYTES = 5,   /* at most, of an int32 */
@@ -47,6 +48,40 @@ static inline size_t
 length_size(size_t length)
 {
     return length < 0x40 ? 1 : length < 0x2000 ? 2 : varint_size((int64_t)length);
+}
+
+/* A varint of up to three bytes, in the order in which they are written. */
+struct short_varint {
+    uint32_t bytes;
+    uint32_t size;
+};
+
+enum { SHORT_VARINT = 1 << 20 }; /* above all that fit: a bit is for the sign */
+
+/* ``value`` is not negative and below SHORT_VARINT. */
+static inline struct short_varint
+short_varint(uint32_t value)
+{
+    const uint32_t raw = value << 1;
+    if (raw < 0x80)
+        return (struct short_varint){raw, 1};
+    const uint32_t two = (raw & 0x7F) | 0x80 | (raw & 0x3F80) << 1;
+    if (raw < 0x4000)
+        return (struct short_varint){two, 2};
+    return (struct short_varint){two | 0x8000 | (raw >> 14) << 16, 3};
+}
+
+/* Writes the varint, and garbage up to the fourth byte; returns the place behind the varint. */
+static inline uint8_t *
+write_short(uint8_t *at, struct short_varint varint)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    memcpy(at, &varint.bytes, sizeof varint.bytes);
+#else
+    for (int index = 0; index < 3; index++)
+        at[index] = (uint8_t)(varint.bytes >> 8 * index);
+#endif
+    return at + varint.size;
 }
 
 /* Writes varint_size(value) bytes and returns the place behind them. */

@@ -40,7 +40,7 @@ def encode_text(
     timestamp_delta: int,
     room: int,
     longest: int,
-) -> tuple[bytes, int, int]:
+) -> tuple[bytearray, int, int]:
     """Encodes the region's lines for one partition, in order, as many as fit ``room`` bytes.
 
     Stops before a line of more than ``longest`` bytes. Returns the encoded records, how many lines were encoded, and
@@ -71,7 +71,7 @@ def encode_text(
             position += sum(map(len, lines[:count])) + count * len(delimiter)
             break
         position = stop
-    return b"".join(pieces), taken, position
+    return bytearray().join(pieces), taken, position
 
 
 def index_text(

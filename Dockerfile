@@ -4,11 +4,11 @@
 ARG PYTHON=3.13-slim
 
 FROM python:${PYTHON} AS build
-COPY requirements.lock dist/kcli_kafka-*-manylinux*.whl /build/
+COPY requirements.lock dist/kcli_kafka-*-abi3-manylinux*.whl /build/
 # The versions of the lock, as constraints: pip compares hashes only where every requirement has one.
 RUN sed -n 's/^\([a-z0-9.-]*==[^ ]*\)\( ;[^\\]*\)\{0,1\}.*/\1\2/p' /build/requirements.lock >/build/versions.txt \
     && python -m venv /opt/kcli \
-    && wheel=$(ls /build/*.whl) \
+    && wheel=$(ls /build/*_"$(uname -m)".whl) \
     && /opt/kcli/bin/pip install --no-cache-dir --only-binary :all: --constraint /build/versions.txt \
         "${wheel}[fast,schemas,zookeeper,exporter,yaml,pkcs12,msk-iam,glue]" \
     && /opt/kcli/bin/pip uninstall --yes pip

@@ -30,12 +30,14 @@ COMPILE_TESTS = ls tests/checks/__pycache__/*-pytest-*.pyc >/dev/null 2>&1 || { 
     $(BIN)/pytest -qq --collect-only $(filter-out $(HALF),$(SUITES)) >/dev/null 2>&1; wait; }
 
 .NOTPARALLEL:
-.PHONY: help demo test test-long one test-brokers test-kerberos test-spark-cluster chaos lost-lines rewind-ledger mirror-service pipeline-drill fuzz fuzz-guided bombs sanitize check promtool docs lock audit bench bench-readme bench-produce-consume bench-perf bench-pipeline clean distclean venv venv-dev
+.PHONY: help demo test test-long test-lowest test-latest one test-brokers test-kerberos test-spark-cluster chaos lost-lines rewind-ledger mirror-service pipeline-drill fuzz fuzz-guided bombs sanitize check promtool docs lock audit bench bench-readme bench-produce-consume bench-perf bench-pipeline clean distclean venv venv-dev
 
 help:
 	@echo 'make demo       a throw-away Apache Kafka: records there and back, lag, rewind, mirror, verify'
 	@echo 'make test       the static checks, then every suite but what the next five run'
 	@echo 'make test-long    kills at every step, the pages of the documentation, sandboxes of three nodes, wheels: quarter of an hour'
+	@echo 'make test-lowest   what depends on libraries, with the oldest version that pyproject.toml allows of each: minutes'
+	@echo 'make test-latest   the same with the newest versions that are published'
 	@echo 'make one T=tests/unit/core/test_errors.py::test_name    one test, or one file'
 	@echo 'make test-brokers    the tests for older versions of Kafka, and every command on each version (KAFKA=3.0.2: on this one alone)'
 	@echo 'make test-kerberos   GSSAPI with a KDC (Debian: krb5-kdc krb5-user libkrb5-dev), which make test leaves out'
@@ -61,10 +63,9 @@ help:
 	@echo 'make site-test  looks at each of its pages in a headless Chromium (Debian: chromium-driver): minutes'
 	@echo 'make lock       writes requirements.lock and tools/site/site.lock again, with hashes (needs a registry)'
 	@echo 'make audit      compares requirements.lock with the published advisories (needs a registry that has them)'
-	@echo 'make dist       builds in dist/ what a release has: sdist, wheels, .pex, .deb, checksums (needs a compiler and PyPI)'
+	@echo 'make dist       builds in dist/ what a release has: sdist, wheels for Linux and macOS, .pex, .deb, checksums (needs PyPI)'
 	@echo 'make dist-test  installs each of these as a user would, also in fresh Debians, and runs every command (CHECKS=...)'
 	@echo 'make licenses   writes docs/licenses.md again: the license of each package of requirements.lock (needs PyPI)'
-	@echo 'make wheels     builds in wheelhouse/ the wheel of this architecture in a container of manylinux (needs docker or podman)'
 	@echo 'make image      builds the container image from what make dist has built (needs docker, podman or buildah)'
 	@echo 'make bench      runs the benchmarks'
 	@echo "make bench-readme   one run more for README's table, in ten minutes; refuses on a busy machine"
@@ -110,6 +111,13 @@ test: check
 # end, sandboxes of three nodes, wheels of every kind. Before each release, and after changes to what they hold.
 test-long: venv-dev
 	@$(PYTEST) -n 3 --dist loadfile --durations=20 -m 'long and not brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS)
+
+# Some minutes each; PYTHON=python3.14 chooses the interpreter. pyproject.toml says which versions are allowed, and why.
+test-lowest: venv-dev $(PACKAGING)/ready
+	@PYTHON='$(PYTHON)' sh tools/versions.sh lowest $(PACKAGING)/bin $(PYTEST_ARGS)
+
+test-latest: venv-dev $(PACKAGING)/ready
+	@PYTHON='$(PYTHON)' sh tools/versions.sh latest $(PACKAGING)/bin $(PYTEST_ARGS)
 
 # One test, or one file: no static checks, and nothing else is collected.
 one: venv-dev
@@ -299,11 +307,6 @@ CHECKS ?=
 dist-test: venv-dev $(PACKAGING)/ready
 	@$(PY) -m tests.packages $(CHECKS)
 
-# In the containers of manylinux, for the architecture of this machine.
-.PHONY: wheels
-wheels: $(PACKAGING)/ready
-	@$(PACKAGING)/bin/python -m cibuildwheel --platform linux --output-dir wheelhouse
-
 image:
 	@sh tools/packaging/image.sh
 
@@ -332,7 +335,7 @@ venv-dev:
 	@PYTHON='$(PYTHON)' sh tools/make-venv.sh dev
 
 clean:
-	@rm -rf build dist wheelhouse *.egg-info kcli/core/kernels/_native*.so
+	@rm -rf build dist *.egg-info kcli/core/kernels/_native*.so
 	@cd $(CACHE) 2>/dev/null && rm -rf ruff mypy pytest hypothesis import-linter kernels sanitize || :
 
 distclean: clean

@@ -1,7 +1,10 @@
 """What builds and checks packages names what is there: targets, checks, commands, versions of Python, pinned actions."""
 
+import base64
+import hashlib
 import re
 import tomllib
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ from tests.lines import PATHS
 from tests.packages.every_command import LATE, LINES, NAME_CLUSTERS, STATUS, WITH_JAVA, WITH_SPARK
 from tests.packages.installations import CHECKS
 from tools.packaging.merge import merge
+from tools.packaging.native import FREE_THREADED_VERSION, PLATFORMS, STABLE, suffix, wheel_with
 from tools.packaging.platforms import VERSIONS, of_python
 
 ROOT = Path(__file__).parents[2]
@@ -112,7 +116,8 @@ def test_all_that_names_versions_of_python_names_the_same() -> None:
         f"for minor in {' '.join(map(str, VERSIONS))}; do"
         in (ROOT / "tools" / "packaging" / "deb.sh").read_text()
     )
-    assert PYPROJECT["tool"]["cibuildwheel"]["build"] == f"cp3{VERSIONS[0]}-manylinux_*"
+    assert (3, newest) == FREE_THREADED_VERSION
+    assert (f"-DPy_LIMITED_API=0x03{VERSIONS[0]:02X}0000",) == STABLE
     assert PYPROJECT["project"]["requires-python"] == f">=3.{VERSIONS[0]}"
 
 
@@ -128,7 +133,7 @@ def test_docker_copies_what_is_not_ignored_and_runs_as_nobody_special() -> None:
     dockerfile = (ROOT / "Dockerfile").read_text()
     kept = re.findall(r"^!(.*)", (ROOT / ".dockerignore").read_text(), re.M)
     copied = re.findall(r"^COPY (?!--from)(.*) \S+$", dockerfile, re.M)
-    assert copied == ["requirements.lock dist/kcli_kafka-*-manylinux*.whl"]
+    assert copied == ["requirements.lock dist/kcli_kafka-*-abi3-manylinux*.whl"]
     assert kept == ["requirements.lock", "dist/*.whl"]
     assert re.search(r"^USER [1-9]\d*$", dockerfile, re.M)
     extras = re.search(r"wheel\}\[([a-z0-9,-]+)\]", dockerfile)
@@ -137,6 +142,52 @@ def test_docker_copies_what_is_not_ignored_and_runs_as_nobody_special() -> None:
         "sandbox",
         "spark",
     }
+
+
+# --- wheels with the C kernels --------------------------------------------------------------------------
+
+
+def test_a_wheel_of_a_platform_is_the_pure_one_with_an_extension(tmp_path: Path) -> None:
+    info = "kcli_kafka-1.dist-info"
+    with zipfile.ZipFile(tmp_path / "kcli_kafka-1-py3-none-any.whl", "w") as pure:
+        pure.writestr("kcli/core/kernels/__init__.py", "")
+        pure.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n\n")
+        pure.writestr(
+            f"{info}/RECORD", f"kcli/core/kernels/__init__.py,x,0\n{info}/WHEEL,x,1\n{info}/RECORD,,\n"
+        )
+    tag = f"cp311-abi3-{next(iter(PLATFORMS))}"
+    made = wheel_with(
+        Path(pure.filename or ""), b"machine code", "kcli/core/kernels/_native.abi3.so", tag, tmp_path
+    )
+    assert made.name == f"kcli_kafka-1-{tag}.whl"
+    with zipfile.ZipFile(made) as wheel:
+        assert wheel.testzip() is None
+        assert wheel.read("kcli/core/kernels/_native.abi3.so") == b"machine code"
+        assert wheel.read(f"{info}/WHEEL").decode().splitlines()[1:] == [
+            "Root-Is-Purelib: false",
+            "Tag: cp311-abi3-manylinux_2_17_x86_64",
+            "Tag: cp311-abi3-manylinux2014_x86_64",
+            "",
+        ]
+        rows = [row.split(",") for row in wheel.read(f"{info}/RECORD").decode().splitlines()]
+        assert sorted(row[0] for row in rows) == sorted(wheel.namelist())
+        for name, digest, size in rows:
+            if digest.startswith("sha256="):
+                data = wheel.read(name)
+                hashed = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
+                assert (digest, int(size)) == (f"sha256={hashed}", len(data))
+
+
+def test_an_extension_has_the_name_that_python_looks_for() -> None:
+    assert {suffix("abi3", zig) for zig in PLATFORMS.values()} == {".abi3.so"}
+    assert [suffix("cp314t", zig) for zig in PLATFORMS.values()] == [
+        ".cpython-314t-x86_64-linux-gnu.so",
+        ".cpython-314t-aarch64-linux-gnu.so",
+        ".cpython-314t-x86_64-linux-musl.so",
+        ".cpython-314t-aarch64-linux-musl.so",
+        ".cpython-314t-darwin.so",
+        ".cpython-314t-darwin.so",
+    ]
 
 
 # --- libraries of several versions of Python in one folder ----------------------------------------------

@@ -26,7 +26,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 def project_files() -> list[Path]:
     """Every file of the project, as paths relative to its top; nothing that tools have made."""
-    made = {".cache", ".git", "build", "dist", "wheelhouse", "__pycache__"}
+    made = {".cache", ".git", "build", "dist", "__pycache__"}
     files = []
     for folder, folders, names in os.walk(ROOT):
         folders[:] = [n for n in folders if n not in made and not n.endswith(("_cache", ".egg-info"))]

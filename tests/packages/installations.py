@@ -1,9 +1,9 @@
 """The ways to install what ``dist/`` has, each as a function that returns what is wrong with it."""
 
 import os
+import platform
 import shutil
 import subprocess
-import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from pathlib import Path
 from kcli import __version__
 from tests.packages import every_command
 from tests.packages.every_command import Done
-from tests.packages.machines import HOME, ROOT, Machine, debian, new_home
+from tests.packages.machines import HOME, ROOT, Machine, debian, new_home, unpacked
 
 DIST = ROOT / "dist"
 TOOLS = ROOT / ".cache" / "packaging" / "bin"
@@ -28,7 +28,7 @@ def built(pattern: str) -> Path:
 
 
 def wheel() -> Path:
-    return built("*-abi3-manylinux*.whl")
+    return built(f"*-abi3-manylinux*_{platform.machine()}.whl")
 
 
 def failed(what: str, done: Done) -> Iterator[str]:
@@ -110,52 +110,56 @@ def on_python(version: str, broker: str) -> Iterator[str]:
         yield from checked(home, [f"{home.home}/venv/bin/kcli"], broker, kernels=NATIVE, demo=False)
 
 
-SUITES = ("unit", "protocol", "parity", "cli")
-"""Those that no broker and no Spark are needed for."""
+EMULATOR = "qemu-aarch64-static"
 
 
-def lowest(_broker: str) -> Iterator[str]:
-    """The suites, with the oldest version that pyproject.toml allows of everything it names."""
-    python = interpreter("3.11")
-    if not python:
-        raise RuntimeError("there is no Python 3.11 here")
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    wanted = [
-        word for name in extras if name not in {"dev", "test", "kerberos"} for word in ("--extra", name)
-    ]
-    with new_home("lowest", python) as home:
-        oldest = ["--resolution", "lowest-direct", "--python-version", "3.11", "--output-file"]
-        versions, venv = f"{home.home}/versions.txt", f"{home.home}/venv"
-        uv_pip = [f"{TOOLS}/uv", "pip"]
-        for words in (
-            [*uv_pip, "compile", "--quiet", *oldest, versions, *wanted, str(ROOT / "pyproject.toml")],
-            [python, "-m", "venv", venv],
-            [*uv_pip, "install", "--python", venv, "-c", versions, f"{wheel()}[test,sandbox,fast,keyring]"],
-        ):
-            done = home.run(words)
-            yield from failed(" ".join(words[:3]), done)
-            if done.code:
-                return
-        no_brokers = " and ".join(
-            f"not {mark}" for mark in ("integration", "brokers", "soak", "kerberos", "spark_cluster")
-        )
-        folders = [f"tests/{suite}" for suite in SUITES]
-        run = [
-            f"{venv}/bin/python",
-            "-m",
-            "pytest",
-            "-q",
-            "-n",
-            "2",
-            "--dist",
-            "worksteal",
-            "-m",
-            no_brokers,
-            *folders,
-        ]
+def arm64(broker: str) -> Iterator[str]:
+    """The wheel for aarch64, by an emulator, with Python and libc of Debian 12; it starts no other program there."""
+    if not shutil.which(EMULATOR):
+        raise RuntimeError("an emulator is needed: qemu-user-static of Debian")
+    with new_home("arm64") as home:
+        root, site = unpacked("bookworm", "arm64", home.folder / "debian"), f"{home.home}/site"
         yield from failed(
-            "the suites", home.run(["env", "-C", str(ROOT), *run], timeout=3600, PYTHONPATH=str(ROOT))
+            "uv pip install",
+            home.run(
+                [
+                    *(
+                        f"{TOOLS}/uv",
+                        "pip",
+                        "install",
+                        "--quiet",
+                        "--target",
+                        site,
+                        "--python-version",
+                        "3.11",
+                    ),
+                    *("--python-platform", "aarch64-manylinux_2_28", "--only-binary", ":all:"),
+                    str(built("*-abi3-manylinux*_aarch64.whl")),
+                ]
+            ),
         )
+        words = [
+            EMULATOR,
+            "-L",
+            str(root),
+            "-E",
+            f"PYTHONPATH={site}",
+            f"{root}/usr/bin/python3.11",
+            "-m",
+            "kcli",
+        ]
+        version = home.run([*words, "--version", "-v"])
+        yield from failed("--version", version)
+        if "\nplatform: Linux aarch64\n" not in version.out or f"\nrecords: {NATIVE}\n" not in version.out:
+            yield f"--version -v is not of aarch64 with {NATIVE} kernels: {version.out}"
+        for codec in ("gzip", "snappy", "lz4", "zstd"):
+            topic = f"arm64-{codec}"
+            sent = home.run([*words, "produce", topic, "-b", broker, "-z", codec, "--value", "x" * 1000])
+            yield from failed(f"produce with {codec}", sent)
+            read = home.run([*words, "consume", topic, "-b", broker, "-n", "1", "-f", "%v"])
+            yield from failed(f"consume with {codec}", read)
+            if read.out != "x" * 1000:
+                yield f"{codec}: {read.out!r} was read"
 
 
 def _in_venv(machine: Machine, python: str, what: str) -> Iterator[str]:
@@ -226,7 +230,7 @@ CHECKS: dict[str, Callable[[str], Iterator[str]]] = {
     "python3.12": partial(on_python, "3.12"),
     "python3.13": partial(on_python, "3.13"),
     "python3.14": partial(on_python, "3.14"),
-    "lowest": lowest,
+    "arm64": arm64,
     "debian12-wheel": partial(debian_wheel, "bookworm"),
     "debian13-wheel": partial(debian_wheel, "trixie"),
     "debian12-sdist": debian_sdist,

@@ -144,3 +144,14 @@ def _bootstrapped(suite: str, packages: Sequence[str]) -> Path:
         subprocess.run(["tar", "-cf", archive, "-C", kept, "."], check=True)
         shutil.rmtree(kept)
     return archive
+
+
+def unpacked(suite: str, architecture: str, root: Path) -> Path:
+    """The files of a Debian of another architecture that has python3. None of its programs was run."""
+    if os.geteuid() or not shutil.which("debootstrap"):
+        raise RuntimeError("a Debian needs root and debootstrap")
+    words = ["debootstrap", "--foreign", f"--arch={architecture}", "--variant=minbase", "--include=python3"]
+    subprocess.run([*words, suite, root], check=True, stdout=subprocess.DEVNULL)
+    for package in sorted((root / "var/cache/apt/archives").glob("*.deb")):
+        subprocess.run(["dpkg-deb", "-x", package, root], check=True)
+    return root

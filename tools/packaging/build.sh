@@ -1,13 +1,13 @@
 #!/bin/sh
 # Builds in dist/ everything that a release has: sdist, wheels, .pex, .deb, and their checksums; checks each of them.
 #
-# Called by `make dist` from the top of the tree; needs a C compiler, PyPI, and for the .deb dpkg-deb. What is built depends
-# on the sources, requirements.lock and requirements.txt beside this file only: all times are that of the last commit.
+# Called by `make dist` from the top of the tree; needs PyPI, the headers of Python, for the wheels of Python 3.14t those of a
+# Python 3.14 (PYTHON314), and for the .deb dpkg-deb. What is built depends on the sources, requirements.lock and
+# requirements.txt beside this file only: all times are that of the last commit.
 set -eu
 
 tools=$1
 python=$tools/python
-PATH=$(cd "$tools" && pwd):$PATH # auditwheel calls patchelf
 work=.cache/dist
 sources=$work/sources
 
@@ -15,7 +15,8 @@ say() { echo "make dist: $*" >&2; }
 die() { say "$@"; exit 1; }
 
 [ "$(uname -s)" = Linux ] || die 'Linux only'
-command -v "${CC:-cc}" >/dev/null 2>&1 || die 'no C compiler: install gcc, and the headers of Python'
+$python -c 'import os, sysconfig; assert os.path.exists(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null ||
+    die 'no Python.h: install the headers of Python'
 
 rm -rf $work dist
 mkdir -p $work dist
@@ -35,18 +36,15 @@ tar -C $sources --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --
 say wheels
 KCLI_NO_EXT=1 $python -m build --wheel --outdir dist "$sources/$name" >$work/pure.log 2>&1 ||
     die "the pure wheel cannot be built: $work/pure.log"
-rm -rf "$sources/$name/build"
-$python -m build --wheel --outdir $work/linux "$sources/$name" >$work/linux.log 2>&1 ||
-    die "the wheel with the C kernels cannot be built: $work/linux.log"
-case $(ls $work/linux) in
-    *-cp311-abi3-linux_*.whl) ;;
-    *) die "no wheel of the stable ABI, but $(ls $work/linux): $work/linux.log" ;;
-esac
-auditwheel repair --only-plat --wheel-dir dist $work/linux/*.whl >$work/repair.log 2>&1 ||
-    die "no manylinux wheel: $work/repair.log"
-wheel=$(ls dist/*-abi3-manylinux*.whl)
-auditwheel show "$wheel" >$work/show.log
-abi3audit --strict --assume-minimum-abi3 3.11 "$wheel" >$work/abi3.log 2>&1 || die "symbols beyond the stable ABI: $work/abi3.log"
+$python tools/packaging/native.py dist/*-py3-none-any.whl "$sources/$name" dist >$work/native.log ||
+    die 'a wheel with the C kernels cannot be built'
+"$tools/abi3audit" --strict --assume-minimum-abi3 3.11 dist/*-abi3-*.whl >$work/abi3.log 2>&1 ||
+    die "symbols beyond the stable ABI: $work/abi3.log"
+for one in dist/*-manylinux*.whl; do
+    "$tools/auditwheel" show "$one" >>$work/show.log
+done
+$python tools/packaging/symbols.py dist/*linux*.whl || die 'a wheel needs what its platform has not'
+wheel=$(ls dist/*-abi3-manylinux*_"$(uname -m)".whl) || die "no wheel for $(uname -m)"
 
 sh tools/packaging/pex.sh "$tools" "$wheel" $work/pex
 if command -v dpkg-deb >/dev/null 2>&1; then

@@ -13,7 +13,7 @@ answers() {
     esac >/dev/null 2>&1
 }
 
-wheel=$(ls dist/kcli_kafka-*-manylinux*.whl 2>/dev/null || :)
+wheel=$(ls dist/kcli_kafka-*-abi3-manylinux*_"$(uname -m)".whl 2>/dev/null || :)
 [ -n "$wheel" ] || { say 'there is no wheel in dist/: make dist'; exit 1; }
 version=$(basename "$wheel" | cut -d- -f2)
 engine=

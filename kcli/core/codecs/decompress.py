@@ -83,6 +83,15 @@ def gzip_library() -> Any:
         return import_module("zlib")
 
 
+@lru_cache(maxsize=1)
+def lz4_library() -> Any:
+    """``lz4.frame`` if the extra ``fast`` is installed, else None: ``lz4_frame`` beside this module replaces it."""
+    try:
+        return import_module("lz4.frame")
+    except ImportError:
+        return None
+
+
 def decompress_stream(
     new: Callable[[], Decoder],
     data: Buffer,

@@ -10,8 +10,13 @@
 #include <string.h>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <nmmintrin.h>
+#if defined(__clang__)
+#define HARDWARE __attribute__((target("sse4.2,crc32")))
+#else
 #define HARDWARE __attribute__((target("sse4.2")))
+#endif
 #elif defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
 #define HARDWARE __attribute__((target("+crc")))
@@ -74,8 +79,8 @@ extend_by_tables(uint32_t crc, const uint8_t *data, size_t size)
 static bool
 has_hardware(void)
 {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("sse4.2");
+    unsigned a, b, c, d; /* asked here, as not every compiler brings what __builtin_cpu_supports asks */
+    return __get_cpuid(1, &a, &b, &c, &d) && c & bit_SSE4_2;
 }
 
 HARDWARE static inline uint32_t

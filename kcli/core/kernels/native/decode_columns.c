@@ -61,8 +61,8 @@ set_value_end(struct columns *columns, Py_ssize_t index, const struct record *re
     if (record->headers != record->value_end)
         return set_object(columns, VALUE_END, index, end)
                && set(columns, HEADER_START, index, record->headers);
-    return set_object(columns, VALUE_END, index, Py_NewRef(end))
-           & set_object(columns, HEADER_START, index, end); /* both, so that both references go */
+    const bool ended = set_object(columns, VALUE_END, index, Py_NewRef(end));
+    return set_object(columns, HEADER_START, index, end) && ended; /* both are called, so that both references go */
 }
 
 static bool

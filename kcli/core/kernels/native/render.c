@@ -496,7 +496,7 @@ drop(struct rendering *rendering)
 PyObject *
 render_records(PyObject *const *args, Py_ssize_t Py_UNUSED(count))
 {
-    struct rendering rendering = {.day = {.text = "1970-01-01"}};
+    struct rendering rendering = {.day = {.text = {'1', '9', '7', '0', '-', '0', '1', '-', '0', '1'}}};
     if (!take_int64(args[1], &rendering.count)
         || !take_facts(&rendering.facts, args[3]) || !take_limit(args[4], &rendering.first_delta)
         || !take_limit(args[5], &rendering.last_delta) || !take_limit(args[6], &rendering.limit))

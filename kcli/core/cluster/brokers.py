@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.core import cluster as parts
 from kcli.core.cluster.hosts import HostCheck, host_check
 from kcli.core.cluster.retry import Backoff
+from kcli.core.connection.ahead import OLDEST, Expected
 from kcli.core.connection.connection import Connection
 from kcli.core.connection.framing import BufferPool
 from kcli.core.connection.plan import Plan
@@ -70,7 +71,8 @@ class _Route:
 class _Address:
     """The state of a host and port: all purposes share one backoff, so that together they try a dead broker no more
     often than one would, and the buffers of large responses. ``failure``: why the last attempt to connect failed.
-    ``refusal``: why it is never tried.
+    ``refusal``: why it is never tried. ``expected``: what the broker is expected to offer. ``careful``: something that went
+    ahead of that was never answered.
     """
 
     backoff: Backoff
@@ -78,6 +80,8 @@ class _Address:
     retry_at: float = 0.0
     failure: KcliError | None = None
     has_answered: bool = False
+    expected: Expected | None = None
+    careful: bool = False
     buffers: BufferPool = field(default_factory=BufferPool)
     routes: list[_Route] = field(default_factory=list)
 
@@ -106,6 +110,7 @@ class Brokers:
         )
         self._routes: dict[Key, _Route] = {}
         self._addresses: dict[tuple[str, int], _Address] = {}
+        self._expected = OLDEST  # of brokers that were not contacted yet
         self._tls: ssl.SSLContext | None = None
         self._authentication = _authentication(options, hooks)
         if not options.security_protocol.endswith("PLAINTEXT"):
@@ -250,6 +255,7 @@ class Brokers:
             return None
         if channel.connection.offer is not None and not route.was_ready:
             route.was_ready = address.has_answered = True
+            self._expected = address.expected = Expected(channel.connection.offer, exactly=True)
             route.failure = address.failure = None
             address.retry_at = 0.0
             address.backoff.reset()
@@ -261,6 +267,7 @@ class Brokers:
                 return channel
             channel.close()  # a broker may have ended it: that is no failure, as below
         route.channel = None
+        address.careful |= channel.connection.lost_ahead
         if channel.closed_idle:  # a broker may close idle connections; that is no failure
             return None
         if route.was_ready:
@@ -290,6 +297,7 @@ class Brokers:
             login=self._authentication.login if self._authentication is not None else None,
             setup_timeout=setup_timeout,
             buffers=route.address.buffers,
+            expected=None if self._connected or route.address.careful else route.address.expected or self._expected,
         )
         if self._authentication is not None:
             # Until this connection has its outcome the others wait: a wrong password is sent once, not once per

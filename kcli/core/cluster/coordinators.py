@@ -77,7 +77,7 @@ class Coordinators:
             parts[:] = [wanted] if many else [[key] for key in wanted]
             return [_request(key_type, part) for part in parts]
 
-        plan = Plan(write)
+        plan = Plan(write, any_version=True)
 
         def take(asked: Future[Any]) -> None:
             responses = plan.responses or [asked]  # a plan that was never written failed as a whole

@@ -55,6 +55,8 @@ T = TypeVar("T")
 
 ANY = -1
 """Send to any broker."""
+ALL_TOPICS = "all topics"
+"""What is foreseen: see ``Cluster.foresee``."""
 CONTROLLER = -2
 """Send to the broker that metadata names as the controller."""
 
@@ -89,6 +91,8 @@ class Cluster:
         self._refresh_timer: Timer | None = None
         self.last_error: KcliError | None = None  # of the last metadata request that failed
         self.silence: Silence | None = None
+        self._foresight: dict[object, Request | Plan] = {}
+        self._foreseen: dict[object, Future[Any]] = {}
         self.of_controllers = False
         self._closed = False
 
@@ -149,6 +153,17 @@ class Cluster:
         now = self.loop.now()
         self.brokers.send(node, purpose, request, future, now, now + seconds)
         return future
+
+    def foresee(self, what: object, request: Request | Plan) -> None:
+        """Sends ``request`` with the first contact, where that is still to come: ``foreseen`` will ask for ``what``."""
+        if not self.view.version and not self.options.cluster_id:
+            self._foresight[what] = request
+
+    def foreseen(self, what: object, request: Request | Plan) -> Future[Any]:
+        """The response to what was foreseen, once, if it has not failed; else that to ``request``, which is sent now."""
+        self._foresight.pop(what, None)
+        found = self._foreseen.pop(what, None)
+        return self.send(request) if found is None or found.error is not None else found
 
     def poll(self, timeout: float | None = None, *requests: Future[Any] | Request) -> list[Future[Any]]:
         """Runs the loop; see ``Loop.poll``. A Request among ``requests`` is sent first, to any broker."""
@@ -332,7 +347,17 @@ class Cluster:
             self.view = apply_metadata(self.view, response, None)
             return self.view
 
-        return self.call(lambda: self.send(MetadataRequest(topics=None)), check, deadline, "listing topics")
+        request = MetadataRequest(topics=None)
+        return self.call(lambda: self.foreseen(ALL_TOPICS, request), check, deadline, "listing topics")
+
+    def foresee_topics(self) -> None:
+        """Metadata of all topics will be asked for."""
+        self.foresee(ALL_TOPICS, MetadataRequest(topics=None))
+
+    @property
+    def topics_foreseen(self) -> bool:
+        """Whether ``all_topics`` returns what was asked for with the first contact."""
+        return ALL_TOPICS in self._foreseen
 
     def request_refresh(self) -> None:
         """The view is known to be stale: refresh it as soon as the backoff allows."""
@@ -389,8 +414,22 @@ class Cluster:
         if not self.view.version:
             # A first address that drops packets must leave time for the others.
             timeout = self.options.socket_connection_setup_timeout_ms / 1000 / max(2, len(self._bootstrap))
-        response = self.send(request, timeout=timeout)
+        if self._foresight and not self.view.version:
+            response = self._ask_with_foresight(request, timeout)
+        else:
+            response = self.send(request, timeout=timeout)
         response.on_done(lambda future: self._refreshed(future, names, done))
+
+    def _ask_with_foresight(self, request: Request, timeout: float | None) -> Future[Any]:
+        """Sends what is foreseen behind ``request``, to the same of the bootstrap addresses."""
+        node, now, seconds = self.node(ANY), self.loop.now(), self.options.request_timeout_ms / 1000
+        until = now + (seconds if timeout is None else timeout)
+        first: Future[Any] = Future(self.loop.wait)
+        self.brokers.send(node, CONTROL, request, first, now, until)
+        for what, foreseen in self._foresight.items():
+            self._foreseen[what] = found = Future[Any](self.loop.wait)
+            self.brokers.send(node, CONTROL, foreseen, found, now, now + seconds)
+        return first
 
     def _met_controller(self) -> bool:
         """Whether a node that was contacted is a controller, which serves neither topics nor producers."""
@@ -444,6 +483,7 @@ class Cluster:
                     # The connection stays, though its broker has a number now: a second one to the same broker
                     # would authenticate again.
                     self.brokers.rename(address, node)
+        self._foresight.clear()
         incomplete = self._refresh.answered(now, self.view, names)
         done.set_result(self.view)
         if not self.topics <= self.view.topics.keys():

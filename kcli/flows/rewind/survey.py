@@ -181,14 +181,17 @@ class _Logs:
     ) -> None:
         self.present = present
         there = {tp for _, tp in pairs if tp.partition in present.get(tp.topic, ())}
-        self.starts = self._list(admin, dict.fromkeys(there, EARLIEST))
-        self.ends = self._list(admin, dict.fromkeys(there, LATEST))
         wanted = {  # such a target is the same for all groups
             tp: time
             for group, tp in pairs
             if (time := request.targets[group].listed) is not None and tp in there
         }
-        self.at_times = self._list(admin, wanted)
+        # Together: a leader answers in this order.
+        begun = [
+            admin.begin_list_offsets(of, leader_patience=ELECTION_PATIENCE)
+            for of in (dict.fromkeys(there, EARLIEST), dict.fromkeys(there, LATEST), wanted)
+        ]
+        self.starts, self.ends, self.at_times = (finish() for finish in begun)
         times = {tp: time for tp, time in wanted.items() if time >= 0}
         self.disorder = {} if disorders is None else disorders(self._limits(times))
         self.acknowledged: dict[str, Mapping[TopicPartition, int]] = {}
@@ -200,11 +203,6 @@ class _Logs:
         ends = {tp: end.offset for tp, end in self.ends.items() if isinstance(end, OffsetInfo)}
         for name, starts in (admin.share_offsets(shares) if shares else {}).items():
             self.acknowledged[name] = {} if isinstance(starts, KcliError) else acknowledged(starts, ends)
-
-    def _list(
-        self, admin: Admin, wanted: Mapping[TopicPartition, int]
-    ) -> Mapping[TopicPartition, OffsetInfo | KcliError]:
-        return admin.list_offsets(wanted, leader_patience=ELECTION_PATIENCE) if wanted else {}
 
     def _limits(self, times: Mapping[TopicPartition, int]) -> list[TimeLimit]:
         """The offsets at a time that records follow."""

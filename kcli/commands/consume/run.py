@@ -89,6 +89,7 @@ def run(inv: Invocation, **given: Any) -> int:
     serdes = decoding.serdes if decoding is not None else nullcontext()
     joins = 0 if asked.keeps_single_records else RUN_BYTES
     with serdes, Consumer(client, hooks=inv.hooks, joins=joins) as consumer:
+        consumer.foresee(topics.names, joins=asked.group is not None and not inv.dry_run)
         with inv.first_contact(client.servers):
             consumer.connect(inv.timeout)
         consumers.append(consumer)

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from kcli.core.admin.topics import TopicInfo
     from kcli.core.admin.transactions import ProducerDescription, TransactionDescription, TransactionListing
     from kcli.core.admin.users import ScramCredential, ScramMechanism, ScramUpsertion
-    from kcli.core.cluster import coordinators  # noqa: F401 - imported on use
+    from kcli.core.cluster import coordinators, everywhere  # noqa: F401 - imported on use
     from kcli.core.cluster.coordinators import Coordinators
 
 _LEAST = 0.25  # seconds for a call after the deadline that it shares: its broker is not to blame
@@ -111,12 +111,15 @@ class Admin:
         listing: bool = False,
         permissions: bool = False,
         fenced: bool = False,
+        brokers: bool = False,
     ) -> None:
         """What will be asked for goes out with the first contact: all ``topics``, the coordinators of ``groups``, the brokers
-        that list groups, what this client may do with the cluster (``permissions``), its brokers with those ``fenced``.
+        that list groups (``listing``), all ``brokers``, what this client may do with the cluster (``permissions``), its brokers with those ``fenced``.
         """
         if groups:
             self._coordinators().foresee(parts.coordinators.KeyType.GROUP, groups)
+        if brokers:
+            parts.everywhere.foresee_brokers(self.cluster)
         if listing:
             operations.groups.foresee_listing(self.cluster)
         if topics:
@@ -368,6 +371,12 @@ class Admin:
         return operations.configs.describe_configs(
             self.cluster, resources, self._start(), keys=keys, synonyms=synonyms, documentation=documentation
         )
+
+    def begin_topic_configs(
+        self, names: Sequence[str]
+    ) -> Callable[[], dict[str, list[ConfigEntry] | KcliError]]:
+        """Sends what ``describe_topic_configs`` asks; the function that it returns waits for the responses."""
+        return operations.configs.begin_topic_configs(self.cluster, several(names), self._start())
 
     def describe_topic_configs(self, names: Sequence[str]) -> dict[str, list[ConfigEntry] | KcliError]:
         """All configuration entries of each topic."""

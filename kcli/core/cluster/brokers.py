@@ -49,6 +49,9 @@ FORWARDED = "forwarded"
 controller that has stopped keeps it waiting, the broker's own figures come through another one.
 """
 
+_BEGIN_ELSEWHERE = (FETCH, PRODUCE)
+"""Purposes whose first request may go through the connection for everything else, while that is idle."""
+
 Key = tuple[int, str]
 Connected = tuple["socket.socket", Callable[[], KcliError | None]]
 """A connection to a node that is in this process, and what says why it was ended."""
@@ -57,7 +60,7 @@ _LEGAL = host_check("", ())
 
 @dataclass(slots=True, eq=False, repr=False)
 class _Route:
-    """The connection to one node for one purpose, and why the last one failed."""
+    """The connection to one node for one purpose, and why the last one failed. ``has_begun``: there was a request."""
 
     address: _Address
     place: tuple[str, int]
@@ -65,6 +68,7 @@ class _Route:
     channel: Channel | None = None
     failure: KcliError | None = None
     was_ready: bool = False
+    has_begun: bool = False
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -133,6 +137,12 @@ class Brokers:
         """Queues ``request``; all errors are reported through ``future``."""
         route = self._route(node, purpose)
         channel = self._usable(route)
+        if channel is None and purpose in _BEGIN_ELSEWHERE and not route.has_begun:
+            # A command that sends one request needs no connection of its own for it: with TLS and SASL that takes
+            # longer than the request.
+            route.has_begun = True
+            if getattr(request, "expects_response", False):
+                channel = self._idle(node)
         if channel is None:
             # Before the backoff: refused credentials are reported as such by each request, not as a broker that
             # cannot be reached.
@@ -220,6 +230,12 @@ class Brokers:
                 channel.close()
 
     # --- inside ------------------------------------------------------------------------------------
+
+    def _idle(self, node: Node) -> Channel | None:
+        """The node's connection for everything else, if it is ready and waits for nothing."""
+        route = self._routes.get((node.id, CONTROL))
+        channel = self._usable(route) if route is not None and route.place == (node.host, node.port) else None
+        return channel if channel is not None and channel.is_ready and not channel.connection.pending else None
 
     def _route(self, node: Node, purpose: str) -> _Route:
         """The node's route at its current address; a connection to a former address is used while it lasts."""

@@ -163,7 +163,13 @@ class Cluster:
         """The response to what was foreseen, once, if it has not failed; else that to ``request``, which is sent now."""
         self._foresight.pop(what, None)
         found = self._foreseen.pop(what, None)
-        return self.send(request) if found is None or found.error is not None else found
+        if found is None or found.error is not None:
+            return self.send(request)
+        if not found.done:
+            return found
+        later: Future[Any] = Future(self.loop.wait)  # done in a turn, as others are: callers wait for one
+        self.loop.complete((later, found.value, None))
+        return later
 
     def poll(self, timeout: float | None = None, *requests: Future[Any] | Request) -> list[Future[Any]]:
         """Runs the loop; see ``Loop.poll``. A Request among ``requests`` is sent first, to any broker."""
@@ -401,6 +407,8 @@ class Cluster:
         self._ask(sorted(topics), self._refreshing)
 
     def _ask(self, names: list[str], done: Future[ClusterView]) -> None:
+        if self.options.cluster_id and not self.view.version:
+            names = []  # topics might be created, by another cluster
         request: Request = MetadataRequest(
             topics=None if self.all_known else [MetadataRequestTopic(name=name) for name in names],
             allow_auto_topic_creation=self.options.allow_auto_create_topics,

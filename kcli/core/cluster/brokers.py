@@ -34,6 +34,8 @@ from kcli.core.net.loop import Loop
 from kcli.core.net.resolve import Address, is_literal, lookup
 from kcli.core.options import ClientOptions, key_of
 from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages.fetch import FetchRequest
+from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import Node
 
 if TYPE_CHECKING:
@@ -49,8 +51,8 @@ FORWARDED = "forwarded"
 controller that has stopped keeps it waiting, the broker's own figures come through another one.
 """
 
-_BEGIN_ELSEWHERE = (FETCH, PRODUCE)
-"""Purposes whose first request may go through the connection for everything else, while that is idle."""
+_BEGINNINGS = (FetchRequest, ProduceRequest)
+"""What may go through the connection for everything else, if it is the first of its purpose."""
 
 Key = tuple[int, str]
 Connected = tuple["socket.socket", Callable[[], KcliError | None]]
@@ -137,12 +139,12 @@ class Brokers:
         """Queues ``request``; all errors are reported through ``future``."""
         route = self._route(node, purpose)
         channel = self._usable(route)
-        if channel is None and purpose in _BEGIN_ELSEWHERE and not route.has_begun:
+        if channel is None and not route.has_begun:
             # A command that sends one request needs no connection of its own for it: with TLS and SASL that takes
             # longer than the request.
             route.has_begun = True
-            if getattr(request, "expects_response", False):
-                channel = self._idle(node)
+            if type(request) in _BEGINNINGS and request.expects_response:  # type: ignore[union-attr]
+                channel = self._ready(node)
         if channel is None:
             # Before the backoff: refused credentials are reported as such by each request, not as a broker that
             # cannot be reached.
@@ -231,11 +233,11 @@ class Brokers:
 
     # --- inside ------------------------------------------------------------------------------------
 
-    def _idle(self, node: Node) -> Channel | None:
-        """The node's connection for everything else, if it is ready and waits for nothing."""
+    def _ready(self, node: Node) -> Channel | None:
+        """The node's connection for everything else, if there is one that can be used at once."""
         route = self._routes.get((node.id, CONTROL))
         channel = self._usable(route) if route is not None and route.place == (node.host, node.port) else None
-        return channel if channel is not None and channel.is_ready and not channel.connection.pending else None
+        return channel if channel is not None and channel.is_ready else None
 
     def _route(self, node: Node, purpose: str) -> _Route:
         """The node's route at its current address; a connection to a former address is used while it lasts."""

@@ -62,11 +62,30 @@ CONTROLLER = -2
 
 TOPIC_PATIENCE = 5.0
 """Seconds for which a topic may be missing from metadata: it may be about to be created, or come back."""
+_FRESH, _ROUND_TRIPS = 1.0, 4  # seconds, and what a command may have asked in between
 _FIRST_BOOTSTRAP_ID = -10
 _PRODUCE = 0
 _DESCRIBE_CLUSTER = 60
 """The API by which controllers name themselves; see ``controllers.py``."""
 _REFUSED_PATIENCE = 3.0  # seconds to keep trying to connect while every bootstrap address refuses connections
+
+
+class _Foreseen:
+    """A request of the first contact: when it was sent, and how long the response took."""
+
+    def __init__(self, response: Future[Any], sent_at: float) -> None:
+        self.response = response
+        self._sent_at = sent_at
+        self._took = 0.0
+
+    def answered(self, now: float) -> None:
+        """The response has come."""
+        self._took = now - self._sent_at
+
+    def is_void(self, now: float) -> bool:
+        """Whether it has failed, or what it says is older than it would be if requests had waited for each other."""
+        late = now - self._sent_at > _FRESH + _ROUND_TRIPS * self._took
+        return self.response.error is not None or (self.response.done and late)
 
 
 class Cluster:
@@ -92,7 +111,7 @@ class Cluster:
         self.last_error: KcliError | None = None  # of the last metadata request that failed
         self.silence: Silence | None = None
         self._foresight: dict[object, Request | Plan] = {}
-        self._foreseen: dict[object, Future[Any]] = {}
+        self._foreseen: dict[object, _Foreseen] = {}
         self.of_controllers = False
         self._closed = False
 
@@ -160,15 +179,17 @@ class Cluster:
             self._foresight[what] = request
 
     def foreseen(self, what: object, request: Request | Plan) -> Future[Any]:
-        """The response to what was foreseen, once, if it has not failed; else that to ``request``, which is sent now."""
+        """The response to what was foreseen, once, if it has not failed and is not old; else that to ``request``, which is
+        sent now.
+        """
         self._foresight.pop(what, None)
         found = self._foreseen.pop(what, None)
-        if found is None or found.error is not None:
+        if found is None or found.is_void(self.loop.now()):
             return self.send(request)
-        if not found.done:
-            return found
+        if not found.response.done:
+            return found.response
         later: Future[Any] = Future(self.loop.wait)  # done in a turn, as others are: callers wait for one
-        self.loop.complete((later, found.value, None))
+        self.loop.complete((later, found.response.value, None))
         return later
 
     def poll(self, timeout: float | None = None, *requests: Future[Any] | Request) -> list[Future[Any]]:
@@ -363,7 +384,8 @@ class Cluster:
     @property
     def topics_foreseen(self) -> bool:
         """Whether ``all_topics`` returns what was asked for with the first contact."""
-        return ALL_TOPICS in self._foreseen
+        found = self._foreseen.get(ALL_TOPICS)
+        return found is not None and not found.is_void(self.loop.now())
 
     def request_refresh(self) -> None:
         """The view is known to be stale: refresh it as soon as the backoff allows."""
@@ -435,8 +457,9 @@ class Cluster:
         first: Future[Any] = Future(self.loop.wait)
         self.brokers.send(node, CONTROL, request, first, now, until)
         for what, foreseen in self._foresight.items():
-            self._foreseen[what] = found = Future[Any](self.loop.wait)
-            self.brokers.send(node, CONTROL, foreseen, found, now, now + seconds)
+            found = self._foreseen[what] = _Foreseen(Future(self.loop.wait), now)
+            found.response.on_done(lambda _response, found=found: found.answered(self.loop.now()))
+            self.brokers.send(node, CONTROL, foreseen, found.response, now, now + seconds)
         return first
 
     def _met_controller(self) -> bool:

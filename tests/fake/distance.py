@@ -34,7 +34,9 @@ class Distance:
         self._thread = threading.Thread(target=self._run, daemon=True)
         for node in cluster.node_ids:
             listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-            self._selector.register(listener, selectors.EVENT_READ, int(cluster.address(node).rpartition(":")[2]))
+            self._selector.register(
+                listener, selectors.EVENT_READ, int(cluster.address(node).rpartition(":")[2])
+            )
             cluster.announce(node, listener.getsockname()[1])
 
     def __enter__(self) -> "Distance":

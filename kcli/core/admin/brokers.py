@@ -106,7 +106,9 @@ def describe_cluster(
     return cluster.call(lambda: cluster.foreseen(*what), check, deadline, "describing the cluster")
 
 
-def foresee_cluster(cluster: Cluster, *, include_fenced: bool = False, include_operations: bool = False) -> None:
+def foresee_cluster(
+    cluster: Cluster, *, include_fenced: bool = False, include_operations: bool = False
+) -> None:
     """The cluster will be described: see ``Cluster.foresee``."""
     cluster.foresee(*_description(include_fenced=include_fenced, include_operations=include_operations))
 

@@ -54,7 +54,9 @@ def fetch_offsets(
     One request per coordinator (KIP-709), below v8 one per group, pipelined. ``require_stable`` waits for open
     transactions to end, until the deadline (KIP-447).
     """
-    return begin_fetch_offsets(cluster, coordinators, wanted, deadline, require_stable=require_stable)(deadline)
+    return begin_fetch_offsets(cluster, coordinators, wanted, deadline, require_stable=require_stable)(
+        deadline
+    )
 
 
 def begin_fetch_offsets(

@@ -315,7 +315,9 @@ class Brokers:
             login=self._authentication.login if self._authentication is not None else None,
             setup_timeout=setup_timeout,
             buffers=route.address.buffers,
-            expected=None if self._connected or route.address.careful else route.address.expected or self._expected,
+            expected=None
+            if self._connected or route.address.careful
+            else route.address.expected or self._expected,
         )
         if self._authentication is not None:
             # Until this connection has its outcome the others wait: a wrong password is sent once, not once per

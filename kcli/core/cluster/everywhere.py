@@ -162,7 +162,9 @@ def _present(cluster: Cluster, deadline: float, topic: str | None) -> list[int]:
         cluster.view = apply_metadata(cluster.view, response, asked)
         return sorted(cluster.view.nodes)
 
-    return cluster.call(lambda: cluster.foreseen(("brokers", *asked), request), check, deadline, "listing brokers")
+    return cluster.call(
+        lambda: cluster.foreseen(("brokers", *asked), request), check, deadline, "listing brokers"
+    )
 
 
 def foresee_brokers(cluster: Cluster, *topics: str) -> None:

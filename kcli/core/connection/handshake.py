@@ -57,6 +57,7 @@ Handshake = Generator[Send | Ahead | Await | Compute, Any, Established]
 class TooFarAheadError(Exception):
     """What went ahead does not suit the broker: a new connection has to be made, on which it is asked first."""
 
+
 # Every broker since 2.4 supports v3; v4 would cost a second round trip with brokers before 3.9.
 _FIRST_VERSION = 3
 

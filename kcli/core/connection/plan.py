@@ -45,9 +45,7 @@ class Plan:
 
     __slots__ = ("any_version", "responses", "write")
 
-    def __init__(
-        self, write: Callable[[Broker], Sequence[Request]], *, any_version: bool = False
-    ) -> None:
+    def __init__(self, write: Callable[[Broker], Sequence[Request]], *, any_version: bool = False) -> None:
         self.write = write
         self.any_version = any_version
         self.responses: Responses = []

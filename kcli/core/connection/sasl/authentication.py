@@ -111,7 +111,9 @@ def _converse(
             if sent:
                 response = yield Await()
             else:
-                response = yield Send(SaslAuthenticateRequest(auth_bytes=step), version, isinstance(step, Last))
+                response = yield Send(
+                    SaslAuthenticateRequest(auth_bytes=step), version, isinstance(step, Last)
+                )
             sent = False
             lifetime_ms = response.session_lifetime_ms
             received = response.auth_bytes

@@ -13,7 +13,6 @@ LARGEST_MESSAGE = 4_096
 """Bytes of a broker's message; those of all mechanisms are far smaller."""
 
 
-
 class First(bytes):
     """A first message without a secret: it may be sent before the broker has accepted the mechanism."""
 

@@ -1,4 +1,4 @@
-"""A distance before a cluster, with a clock of its own: one unit is the time that answers need, and nothing else takes any.
+"""A distance before a cluster, with a clock of its own: its unit is the time of an answer, and nothing else takes any.
 
 What clients send is passed on at once. What brokers send is held; once the process that is watched sleeps in all of its
 threads and nothing is on its way, the clock moves by one and everything that is held is passed on. So the clock counts

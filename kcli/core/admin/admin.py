@@ -113,8 +113,9 @@ class Admin:
         fenced: bool = False,
         brokers: bool = False,
     ) -> None:
-        """What will be asked for goes out with the first contact: all ``topics``, the coordinators of ``groups``, the brokers
-        that list groups (``listing``), all ``brokers``, what this client may do with the cluster (``permissions``), its brokers with those ``fenced``.
+        """What will be asked for goes out with the first contact: all ``topics``, the coordinators of ``groups``, which
+        brokers there are (for all ``brokers``, or a ``listing`` of groups), what this client may do with the cluster
+        (``permissions``), the cluster with its ``fenced`` brokers.
         """
         if groups:
             self._coordinators().foresee(parts.coordinators.KeyType.GROUP, groups)
@@ -680,8 +681,8 @@ class Admin:
         )
 
     def begin_fetch_offsets(self, groups: Collection[str]) -> None:
-        """Asks for all that these groups have committed: the next ``fetch_offsets`` of just them has it, and what is called
-        before is answered meanwhile.
+        """Asks for all that these groups have committed: the next ``fetch_offsets`` of just them has it, and what is
+        called before is answered meanwhile.
         """
         check_groups(dict.fromkeys(groups), all_of=True)
         if groups and self._until is None:

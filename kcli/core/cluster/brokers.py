@@ -77,8 +77,8 @@ class _Route:
 class _Address:
     """The state of a host and port: all purposes share one backoff, so that together they try a dead broker no more
     often than one would, and the buffers of large responses. ``failure``: why the last attempt to connect failed.
-    ``refusal``: why it is never tried. ``expected``: what the broker is expected to offer. ``careful``: something that went
-    ahead of that was never answered.
+    ``refusal``: why it is never tried. ``expected``: what the broker is expected to offer. ``careful``: something that
+    went ahead of that was never answered.
     """
 
     backoff: Backoff

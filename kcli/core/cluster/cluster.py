@@ -179,8 +179,8 @@ class Cluster:
             self._foresight[what] = request
 
     def foreseen(self, what: object, request: Request | Plan) -> Future[Any]:
-        """The response to what was foreseen, once, if it has not failed and is not old; else that to ``request``, which is
-        sent now.
+        """The response to what was foreseen, once, if it has not failed and is not old; else that to ``request``, which
+        is sent now.
         """
         self._foresight.pop(what, None)
         found = self._foreseen.pop(what, None)

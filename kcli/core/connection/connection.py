@@ -18,6 +18,7 @@ import struct
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.connection.ahead import Expected, may_go_ahead
@@ -209,7 +210,7 @@ class Connection:
         self._complete = complete
         self._hooks = hooks
         self._cell = StateCell(State.CONNECTING, TABLE, self._report_state)
-        self._reader = lambda: FrameReader(str(node), max_frame_bytes, buffers)
+        self._reader: Callable[[], FrameReader] = partial(FrameReader, str(node), max_frame_bytes, buffers)
         self.frames = self._reader()
         """Has the buffer for the socket's next bytes."""
         self._expected = expected
@@ -427,27 +428,30 @@ class Connection:
         kind = (type(request), request.version_cap, request.version_floor)
         if kind not in self._versions:
             try:
-                self._versions[kind] = self._choose_version(request)
+                assert self.offer is not None
+                self._versions[kind] = self._choose_version(request, self.offer)
             except KcliError as error:
                 self._complete((future, None, error))
                 return
         self._write_version(request, self._versions[kind], future, now, deadline)
 
     def _write_ahead(self, request: Request | Plan, future: Future[Any], now: float, deadline: float) -> bool:
-        """Writes a read behind the handshake, in the versions that the broker is expected to have; False if it has to wait."""
+        """Writes a read behind the handshake, in versions that the broker is expected to have; False if it must wait."""
         expected = self._expected
         if expected is None or not expected.suits(request):
             return False
+        rows: list[tuple[Request, Future[Any]]] = []
+        versions: list[int] = []
         try:
-            if type(request) is Plan:
+            if isinstance(request, Plan):
                 rows = request.begin(Broker(str(self.node), expected.offer), future)
             else:
                 rows = [(request, future)]
-            versions = [self._expected_version(one, expected.offer) for one, _ in rows]
-        except KcliError:  # of what was reported: it has to report it itself
-            rows = versions = []
+            versions = [self._choose_version(one, expected.offer) for one, _ in rows]
+        except KcliError:  # only the broker's own versions can refuse it
+            rows = []
         if not may_go_ahead([one for one, _ in rows]):
-            if type(request) is Plan:
+            if isinstance(request, Plan):
                 request.responses = []
             return False
         before = len(self._in_flight)
@@ -455,10 +459,6 @@ class Connection:
             self._write_version(one, version, response, now, NEVER)
         self._ahead.append(_Ahead(request, future, deadline, self._in_flight.since(before)))
         return True
-
-    def _expected_version(self, request: Request, offer: BrokerApiVersions) -> int:
-        cap, floor = request.version_cap, request.version_floor
-        return choose_version(type(request), offer.apis, self.node, highest=cap, lowest=floor)
 
     def _suits(self, offer: BrokerApiVersions) -> bool:
         """Whether what went ahead is what would be sent now, or says the same."""
@@ -483,10 +483,9 @@ class Connection:
         assert self.offer is not None
         return self.offer.honours_validate_only
 
-    def _choose_version(self, request: Request) -> int:
-        assert self.offer is not None
-        apis, cap, floor = self.offer.apis, request.version_cap, request.version_floor
-        return choose_version(type(request), apis, self.node, highest=cap, lowest=floor)
+    def _choose_version(self, request: Request, offer: BrokerApiVersions) -> int:
+        cap, floor = request.version_cap, request.version_floor
+        return choose_version(type(request), offer.apis, self.node, highest=cap, lowest=floor)
 
     def _write_plan(self, plan: Plan, future: Future[Any], now: float, deadline: float) -> None:
         assert self.offer is not None
@@ -579,7 +578,8 @@ class Connection:
                 self._write_version(step.request, step.version, Future(), now, self._handshake_deadline)
                 step = self._handshake.send(None)
         except StopIteration as end:
-            self._end_handshake(*end.value, now)
+            offer, lifetime = end.value
+            self._end_handshake(offer, lifetime, now)
             return
         if isinstance(step, Compute):
             self.work = step.fn

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 class State(TableKey):
     """CONNECTING until the transport (with TLS) is connected; HANDSHAKE until the broker has reported its versions and
-    accepted the client; CONNECTING again where what went ahead of the versions does not suit them. Before a session ends (KIP-368) the connection is DRAINING, until what is in flight has its
-    responses, then REAUTHENTICATING.
+    accepted the client; CONNECTING again where what went ahead of the versions does not suit them. Before a session
+    ends (KIP-368) the connection is DRAINING, until what is in flight has its responses, then REAUTHENTICATING.
     """
 
     CONNECTING = "connecting"

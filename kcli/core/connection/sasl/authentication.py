@@ -45,8 +45,8 @@ class Opening(NamedTuple):
 def open_ahead(node: Node, login: Login) -> Generator[Ahead, Any, Opening]:
     """The beginning of ``authenticate``, behind a request for the versions.
 
-    Brokers read the next request once they have answered the one before, also while they authenticate (seen on 2.8.2 and
-    4.4.0). The versions are those that every broker has since 1.0.
+    Brokers read the next request once they have answered the one before, also while they authenticate. The versions are
+    those that every broker has since 1.0.
     """
     login.begin()
     exchange = login.credentials.begin(node.host)

@@ -158,9 +158,9 @@ def test_from_the_end_of_the_handshake_on_their_deadlines_are_those_of_requests(
     assert peer.connection.next_deadline() == 5.0
 
 
-def login(mechanism: str) -> Any:
-    given = {"sasl_username": "me", "sasl_password": Secret("hunter2")}
-    return login_of(ClientOptions(security_protocol="SASL_SSL", sasl_mechanism=mechanism, **given))
+def login(mechanism: str, protocol: str = "SASL_PLAINTEXT") -> Any:
+    given = {"sasl_username": "me", "sasl_password": Secret("hunter2"), "allow_plaintext_secrets": True}
+    return login_of(ClientOptions(security_protocol=protocol, sasl_mechanism=mechanism, **given))
 
 
 WITH_SASL = OFFER | {HANDSHAKE: (0, 1), AUTHENTICATE: (0, 2)}
@@ -170,6 +170,16 @@ def test_scram_begins_together_with_the_versions() -> None:
     peer = connected(login=login("SCRAM-SHA-256"))
     peer.ask()
     assert peer.sent() == [(VERSIONS, 3, 0), (HANDSHAKE, 1, 1), (AUTHENTICATE, 0, 2)]
+
+
+def test_with_tls_one_request_follows_the_other_while_the_client_is_authenticated() -> None:
+    peer = connected(login=login("PLAIN", "SASL_SSL"))
+    peer.ask()
+    assert peer.sent() == [(VERSIONS, 3, 0)]
+    peer.feed(offers(offer=WITH_SASL))
+    assert peer.sent() == [(HANDSHAKE, 1, 1)]
+    peer.feed(answer_frame(SaslHandshakeRequest, 1, 1, SaslHandshakeResponse(mechanisms=["PLAIN"])))
+    assert peer.sent() == [(AUTHENTICATE, 2, 2), (METADATA, 11, 3)]
 
 
 def test_a_password_waits_until_the_mechanism_is_accepted_and_reads_follow_it() -> None:

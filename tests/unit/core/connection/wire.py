@@ -5,8 +5,8 @@ from typing import Any
 
 from kcli.core.connection.ahead import Expected
 from kcli.core.connection.connection import Completion, Connection
-from kcli.core.connection.sasl.login import Login
 from kcli.core.connection.plan import Plan
+from kcli.core.connection.sasl.login import Login
 from kcli.core.future import Future
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.protocol import codec, compiler

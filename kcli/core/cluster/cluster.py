@@ -9,6 +9,7 @@ A topic that brokers have not known for 5 s is given up (``gone``); shorter abse
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcli.core.addresses import broker_addresses
@@ -458,9 +459,12 @@ class Cluster:
         self.brokers.send(node, CONTROL, request, first, now, until)
         for what, foreseen in self._foresight.items():
             found = self._foreseen[what] = _Foreseen(Future(self.loop.wait), now)
-            found.response.on_done(lambda _response, found=found: found.answered(self.loop.now()))
+            found.response.on_done(partial(self._note_foreseen, found))
             self.brokers.send(node, CONTROL, foreseen, found.response, now, now + seconds)
         return first
+
+    def _note_foreseen(self, found: _Foreseen, _response: Future[Any]) -> None:
+        found.answered(self.loop.now())
 
     def _met_controller(self) -> bool:
         """Whether a node that was contacted is a controller, which serves neither topics nor producers."""

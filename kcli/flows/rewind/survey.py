@@ -188,7 +188,7 @@ class _Logs:
         }
         # Together: a leader answers in this order.
         begun = [
-            admin.begin_list_offsets(of, leader_patience=ELECTION_PATIENCE)
+            admin.begin_list_offsets(of, leader_patience=ELECTION_PATIENCE) if of else dict
             for of in (dict.fromkeys(there, EARLIEST), dict.fromkeys(there, LATEST), wanted)
         ]
         self.starts, self.ends, self.at_times = (finish() for finish in begun)

@@ -117,7 +117,8 @@ def spans(
     committed_only = None
     if later is not None:
         committed_only = False
-        now = later()
+        beyond = later()
+        now = Bounds(beyond.starts, {tp: max(end, now.ends[tp]) for tp, end in beyond.ends.items()})
     stops = _stops(
         consumer,
         wanted,

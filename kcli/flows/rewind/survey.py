@@ -186,12 +186,11 @@ class _Logs:
             for group, tp in pairs
             if (time := request.targets[group].listed) is not None and tp in there
         }
-        # Together: a leader answers in this order.
-        begun = [
-            admin.begin_list_offsets(of, leader_patience=ELECTION_PATIENCE) if of else dict
-            for of in (dict.fromkeys(there, EARLIEST), dict.fromkeys(there, LATEST), wanted)
-        ]
-        self.starts, self.ends, self.at_times = (finish() for finish in begun)
+        starts = self._begin(admin, dict.fromkeys(there, EARLIEST))
+        ends = self._begin(admin, dict.fromkeys(there, LATEST))
+        self.starts, self.ends = starts(), ends()
+        # Not together with them: an end that has to be asked for again would be behind records that no time counts.
+        self.at_times = self._begin(admin, wanted)()
         times = {tp: time for tp, time in wanted.items() if time >= 0}
         self.disorder = {} if disorders is None else disorders(self._limits(times))
         self.acknowledged: dict[str, Mapping[TopicPartition, int]] = {}
@@ -203,6 +202,11 @@ class _Logs:
         ends = {tp: end.offset for tp, end in self.ends.items() if isinstance(end, OffsetInfo)}
         for name, starts in (admin.share_offsets(shares) if shares else {}).items():
             self.acknowledged[name] = {} if isinstance(starts, KcliError) else acknowledged(starts, ends)
+
+    def _begin(
+        self, admin: Admin, wanted: Mapping[TopicPartition, int]
+    ) -> Callable[[], Mapping[TopicPartition, OffsetInfo | KcliError]]:
+        return admin.begin_list_offsets(wanted, leader_patience=ELECTION_PATIENCE) if wanted else dict
 
     def _limits(self, times: Mapping[TopicPartition, int]) -> list[TimeLimit]:
         """The offsets at a time that records follow."""

@@ -139,12 +139,13 @@ class Brokers:
         """Queues ``request``; all errors are reported through ``future``."""
         route = self._route(node, purpose)
         channel = self._usable(route)
-        if channel is None and not route.has_begun:
+        if channel is None and type(request) in _BEGINNINGS and request.expects_response:
             # A command that sends one request needs no connection of its own for it: with TLS and SASL that takes
-            # longer than the request.
+            # longer than the request. Nor does one end a pause that the broker asks for (KIP-219).
+            control = self._ready(node)
+            if control is not None and (not route.has_begun or control.connection.is_paused(now)):
+                channel = control
             route.has_begun = True
-            if type(request) in _BEGINNINGS and request.expects_response:  # type: ignore[union-attr]
-                channel = self._ready(node)
         if channel is None:
             # Before the backoff: refused credentials are reported as such by each request, not as a broker that
             # cannot be reached.

@@ -288,6 +288,10 @@ class Connection:
         elif self._waiting or not self._may_follow or not self._write_ahead(request, future, now, deadline):
             self._waiting.append((request, future, deadline))
 
+    def is_paused(self, now: float) -> bool:
+        """Whether the broker has asked for a pause (KIP-219) that is not over."""
+        return now < self._quiet_until
+
     def session_is_over(self, now: float, last_used: float) -> bool:
         """Whether the connection was idle for a whole session: the broker, or a proxy, may have given it up."""
         return now - last_used >= self.session.lifetime and self.pending == 0

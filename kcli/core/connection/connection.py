@@ -215,6 +215,7 @@ class Connection:
         """Has the buffer for the socket's next bytes."""
         self._expected = expected
         self._may_follow = False  # requests behind the handshake
+        self._again = False  # it was connected before
         self._ahead: list[_Ahead] = []
         self._in_flight = InFlight()
         self._waiting: deque[tuple[Request | Plan, Future[Any], float]] = deque()
@@ -264,6 +265,7 @@ class Connection:
     def begin_again(self) -> None:
         """As before it was connected, after TooFarAheadError: what went ahead waits."""
         self._cell.apply(Event.AGAIN, "what was sent ahead does not suit the broker")
+        self._again = True
         self.frames = self._reader()
         self.outgoing.clear()
         self._queued_bytes = self._sent_bytes = 0
@@ -581,6 +583,9 @@ class Connection:
             while isinstance(step, Ahead):
                 self._write_version(step.request, step.version, Future(), now, self._handshake_deadline)
                 step = self._handshake.send(None)
+        except TooFarAheadError:
+            self._expected = None
+            raise
         except StopIteration as end:
             offer, lifetime = end.value
             self._end_handshake(offer, lifetime, now)
@@ -599,7 +604,8 @@ class Connection:
 
     def _end_handshake(self, offer: BrokerApiVersions, lifetime: float, now: float) -> None:
         if not self._suits(offer):
-            self._expected = Expected(offer, exactly=True)
+            # Once: behind one address there may be brokers of several versions.
+            self._expected = None if self._again else Expected(offer, exactly=True)
             raise TooFarAheadError
         self._handshake, self._may_follow = None, False
         for one in self._ahead:

@@ -112,6 +112,22 @@ def test_another_offer_than_was_reported_before_counts_as_a_whole() -> None:
         peer.feed(offers(offer=OFFER | {75: (0, 0)}))
 
 
+def test_brokers_of_several_versions_behind_one_address_are_asked_first() -> None:
+    """Each connection may be to another one."""
+    peer = connected()
+    asked = peer.ask()
+    peer.take()
+    for number, highest in enumerate((8, 9)):
+        with pytest.raises(TooFarAheadError):
+            peer.feed(offers(2 * number, offer={3: (0, highest), 18: (0, 4)}))
+        peer.connection.begin_again()
+        peer.connection.connected(1.0, 10.0)
+        assert len(peer.sent()) == 2 - number
+    peer.feed(offers(4, offer={3: (0, 8), 18: (0, 4)}))
+    assert peer.sent() == [(METADATA, 8, 5)]
+    assert not asked.done
+
+
 def test_a_broker_that_refuses_the_version_of_the_versions_is_asked_first() -> None:
     peer = connected()
     asked = peer.ask()
@@ -202,6 +218,9 @@ def test_a_refused_version_ends_what_went_ahead_with_sasl(mechanism: str) -> Non
     peer.take()
     with pytest.raises(TooFarAheadError):
         peer.feed(offers(0, 0, 35, {18: (0, 2)}))
+    peer.connection.begin_again()
+    peer.connection.connected(1.0, 10.0)
+    assert [key for key, _, _ in peer.sent()] == [VERSIONS]
 
 
 def test_requests_are_decided_by_classes_that_only_read() -> None:

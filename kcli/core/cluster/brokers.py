@@ -111,6 +111,7 @@ class Brokers:
         self._resolve = resolve
         self._check_host = check_host
         self._connected = connect
+        self.asks_first = False  # before anything else is sent: each step of a connection is seen for itself
         self.on_channel: Callable[[Channel], None] | None = (
             None  # an observer of connections that are being made
         )
@@ -317,7 +318,7 @@ class Brokers:
             setup_timeout=setup_timeout,
             buffers=route.address.buffers,
             expected=None
-            if self._connected or route.address.careful
+            if self._connected or self.asks_first or route.address.careful
             else route.address.expected or self._expected,
         )
         if self._authentication is not None:

@@ -84,9 +84,11 @@ class _Foreseen:
         self._took = now - self._sent_at
 
     def is_void(self, now: float) -> bool:
-        """Whether it has failed, or what it says is older than it would be if requests had waited for each other."""
-        late = now - self._sent_at > _FRESH + _ROUND_TRIPS * self._took
-        return self.response.error is not None or (self.response.done and late)
+        """Whether another attempt may succeed, or what it says is older than if requests had waited for each other."""
+        error = self.response.error
+        if error is not None:
+            return classify_error(error).retriable
+        return self.response.done and now - self._sent_at > _FRESH + _ROUND_TRIPS * self._took
 
 
 class Cluster:
@@ -180,8 +182,8 @@ class Cluster:
             self._foresight[what] = request
 
     def foreseen(self, what: object, request: Request | Plan) -> Future[Any]:
-        """The response to what was foreseen, once, if it has not failed and is not old; else that to ``request``, which
-        is sent now.
+        """The response to what was foreseen, once, unless it is old, or an error that may pass; else that to ``request``,
+        which is sent now.
         """
         self._foresight.pop(what, None)
         found = self._foreseen.pop(what, None)
@@ -190,7 +192,7 @@ class Cluster:
         if not found.response.done:
             return found.response
         later: Future[Any] = Future(self.loop.wait)  # done in a turn, as others are: callers wait for one
-        self.loop.complete((later, found.response.value, None))
+        found.response.on_done(lambda done: self.loop.complete((later, *_outcome(done))))
         return later
 
     def poll(self, timeout: float | None = None, *requests: Future[Any] | Request) -> list[Future[Any]]:
@@ -610,6 +612,10 @@ def _wrong_cluster(wanted: str, response: MetadataResponse) -> WrongClusterError
         why=f"cluster.id pins the cluster; the brokers reached are {brokers}. Nothing was requested from them",
         do="check the addresses of the brokers; if the cluster was created anew, change cluster_id",
     )
+
+
+def _outcome(future: Future[Any]) -> tuple[Any, BaseException | None]:
+    return (None, future.error) if future.error is not None else (future.value, None)
 
 
 def check_timeout(timeout: Any) -> None:

@@ -376,8 +376,11 @@ class Connection:
 
     def received(self, count: int, now: float) -> None:
         """``count`` bytes were written to ``frames``. Any error raised here must close the connection."""
-        for frame in self.frames.received(count):
+        frames = self.frames
+        for frame in frames.received(count):
             self._response(frame, now)
+        if frames.failure is not None:
+            raise frames.failure
 
     def wrote(self, count: int) -> None:
         """``count`` bytes of ``outgoing`` were sent."""

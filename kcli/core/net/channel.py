@@ -518,6 +518,8 @@ class Channel:
         if not self.connection.is_established:
             refusal = self._tls_refusal(error)
             return self._tls_error(refusal) if refusal else self._left(why=error.strerror or str(error))
+        if not self.connection.has_responded and self.connection.awaits:
+            return self._ended()  # a reset where more was sent than the broker has read before it closed
         why = error.strerror or str(error)
         return OutcomeUnknownError(f"the connection to {self.node} broke", why=why)
 

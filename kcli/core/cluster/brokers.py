@@ -140,7 +140,7 @@ class Brokers:
         """Queues ``request``; all errors are reported through ``future``."""
         route = self._route(node, purpose)
         channel = self._usable(route)
-        if channel is None and type(request) in _BEGINNINGS and request.expects_response:
+        if channel is None and isinstance(request, _BEGINNINGS) and request.expects_response:
             # A command that sends one request needs no connection of its own for it: with TLS and SASL that takes
             # longer than the request. Nor does one end a pause that the broker asks for (KIP-219).
             control = self._ready(node)

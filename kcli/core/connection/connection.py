@@ -134,9 +134,9 @@ class InFlight:
         sent.deadline = deadline
         self.earliest = min(self.earliest, deadline)
 
-    def awaits_other_than(self, api_key: int) -> bool:
-        """Whether the next response is another one."""
-        return bool(self._queue) and self._queue[0].request.api_key != api_key
+    def awaits(self, api_key: int) -> bool:
+        """Whether the next response is one of this API."""
+        return bool(self._queue) and self._queue[0].request.api_key == api_key
 
     def oldest(self) -> Sent | None:
         """The request whose response comes next, or None."""
@@ -603,7 +603,7 @@ class Connection:
             if step.last and self.state is State.HANDSHAKE and self._expected is not None:
                 self._may_follow = True
                 self._flush_ahead(now)
-        self._has_versions = self._in_flight.awaits_other_than(API_VERSIONS)
+        self._has_versions = not self._in_flight.awaits(API_VERSIONS)
 
     def _end_handshake(self, offer: BrokerApiVersions, lifetime: float, now: float) -> None:
         if not self._suits(offer):

@@ -1,6 +1,6 @@
 """A stand-in for a consumer that reads logs from memory, a batch a poll. Not a test."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from kcli.core.cluster.offsets import EARLIEST, OffsetInfo
 from kcli.core.consumer.fetched import FetchedBatch
@@ -40,6 +40,12 @@ class LogReader:
             else OffsetInfo((self.starts if place == EARLIEST else self.ends)[tp], -1)
             for tp, place in wanted.items()
         }
+
+    def begin_list_offsets(
+        self, wanted: Mapping[TopicPartition, int], timeout: float, *, committed_only: bool | None = None
+    ) -> Callable[[], dict[TopicPartition, OffsetInfo | KcliError]]:
+        del committed_only  # all is committed
+        return lambda: self.list_offsets(wanted, timeout)
 
     def assign(self, spans: Mapping[TopicPartition, Span]) -> None:
         self.spans.append(dict(spans))

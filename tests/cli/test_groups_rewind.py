@@ -523,7 +523,7 @@ def test_a_full_disk_does_not_hide_how_to_undo_it(cluster: FakeCluster, rewind: 
 
 
 def test_a_broker_that_is_silent_is_named(cluster: FakeCluster, rewind: Kcli) -> None:
-    cluster.drop(OffsetFetchRequest, "skip", times=FOREVER)
+    cluster.drop(OffsetFetchRequest, "silence", times=FOREVER)
     done = rewind("g", "--to", "1", "--yes", "--timeout", "1s", code=3)
     assert f"why: no response from {cluster.bootstrap} (node 1) in time" in done.err
     assert "wait longer with --timeout" in done.err

@@ -77,6 +77,10 @@ class NodeControls:
         """The host that the cluster names for a broker; it listens where it was."""
         self._thread.call(lambda: setattr(self._node(node), "host", host))
 
+    def announce(self, node: int, port: int) -> None:
+        """The port that the cluster names for a broker, as of a proxy before it; it listens where it was."""
+        self._thread.call(lambda: setattr(self._node(node), "port", port))
+
     def reset_connections(self, node: int | None = None, *, how: str = "reset") -> None:
         """Ends the connections of one node or of all; new ones are welcome."""
 

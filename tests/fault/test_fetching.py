@@ -243,8 +243,8 @@ def test_an_unneeded_fetch_session_is_closed(alone: FakeCluster, idle: bool) -> 
     with quick_reader(alone, fetch_max_wait_ms=40 if idle else 5_000) as consumer:
         consumer.assign({T0: Span(0, 3 if idle else None)})
         assert read(consumer, 3) == expected(T0, 3)
+        watch(consumer, 0.1)  # the second fetch connects first
         alone.wait_for(FetchRequest, 1 if idle else 2)
-        watch(consumer, 0.1)
     last: Any = alone.wait_for(lambda seen: getattr(seen.request, "session_epoch", 0) == -1)[0].request
     assert last.session_id > 0
 

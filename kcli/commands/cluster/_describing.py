@@ -20,6 +20,7 @@ def describe(inv: Invocation, *, features: bool, log_dirs: bool) -> int:
         )
     inv.page()
     with open_admin(inv) as admin:
+        admin.foresee(topics=True, fenced=True, brokers=True)
         cluster = connect(inv, admin)
         state = observe(admin)
         brokers = broker_states(state.description, state.topics)

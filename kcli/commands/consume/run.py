@@ -96,6 +96,7 @@ def run(inv: Invocation, **given: Any) -> int:
         shared = SharedWork(inv, asked.processes, chosen, formatter, where, decoding, fields)
     sharing = shared.running() if shared is not None else nullcontext()
     with sharing, serdes, Consumer(client, hooks=inv.hooks, joins=joins) as consumer:
+        consumer.foresee(topics.names, joins=asked.group is not None and not inv.dry_run)
         with inv.first_contact(client.servers):
             consumer.connect(inv.timeout)
         consumers.append(consumer)

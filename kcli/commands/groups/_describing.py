@@ -44,8 +44,14 @@ class Describing:
         """
         self.inv.page()
         with open_admin(self.inv) as admin:
-            self.cluster = connect(self.inv, admin)
             all_of = every or match is not None
+            admin.foresee(
+                groups=() if all_of else self.names,
+                listing=all_of,
+                permissions=all_of,
+                topics=self.section in (None, "offsets", "tasks"),
+            )
+            self.cluster = connect(self.inv, admin)
             wanted_names = None if every else match
             listed = self._listed(admin, wanted_names, types, internal=internal) if all_of else []
             wanted = unique([*self.names, *(row.group_id for row in listed)])

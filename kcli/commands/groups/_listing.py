@@ -44,6 +44,7 @@ def list_groups(
     inv.page()
     unknown_topic = False
     with open_admin(inv) as admin:
+        admin.foresee(listing=True, permissions=True, topics=topic is not None or with_lag)
         cluster = connect(inv, admin)
         found = listed_groups(
             inv, admin, match, states=_words(states), types=_words(types), internal=internal

@@ -146,6 +146,8 @@ def lag(inv: Invocation, /, **given: Any) -> int:
         _uncollected(wanted=asked.watch is None and asked.method == "off"),
         open_admin(inv) as admin,
     ):
+        named = asked.wanted.groups
+        admin.foresee(groups=named, listing=not named, permissions=not named, topics=True)
         cluster = connect(inv, admin)
         # Not needed to report that no broker is reachable.
         from kcli.commands.groups._measuring import Measuring

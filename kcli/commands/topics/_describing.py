@@ -177,9 +177,10 @@ def describe_topics(inv: Invocation, asked: DescribeOptions) -> int:
             whole = {name: topic for name, topic in whole.items() if own_values(configs.get(name))}
         shown = _selected(whole, asked, _required(admin, asked, whole, configs))
         warn_of_incomplete(inv, shown.values())
+        begun = admin.begin_topic_configs(list(shown)) if shown and headed and not by_configs else None
         ends = log_spans(inv, admin, shown)
-        if headed and not by_configs:
-            configs = _configs(inv, admin, shown)
+        if begun is not None:
+            configs = readable(inv, begun(), "the configuration of topic")
         tiered = [topic for topic in shown.values() if _is_tiered(configs.get(topic.name))]
         tiers = tiered_logs(admin, tiered)
         for part in tiers.missing:

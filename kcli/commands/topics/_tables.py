@@ -29,6 +29,7 @@ def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: b
     """Lists topics; ``sort`` is a key of ``_SORTED_BY``, or ``name``. Returns the exit status."""
     inv.page()
     with open_admin(inv) as admin:
+        admin.foresee(topics=True, permissions=True)
         cluster = connect(inv, admin)
         found = [topic for topic in admin.list_topics() if matches(topic, match, internal)]
         sizes = _sizes(inv, admin, found) if with_size or sort in ("size", "disk") else None
@@ -91,6 +92,7 @@ def topic_offsets(inv: Invocation, chosen: ChosenPartitions, when: OffsetSpec | 
     query = _query(when)
     inv.page()
     with open_admin(inv) as admin:
+        admin.foresee(topics=True, permissions=not chosen.names)
         cluster = connect(inv, admin)
         found = chosen.topics(inv, admin)
         partitions = chosen.of(inv, found)

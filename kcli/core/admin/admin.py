@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from kcli.core import cluster as parts
 from kcli.core.admin.arguments import check_groups, check_numbers, check_offsets, check_partitions, several
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.metadata import ClusterView
-from kcli.core.cluster.offsets import OffsetInfo, list_offsets
+from kcli.core.cluster.offsets import OffsetInfo, begin_list_offsets
 from kcli.core.cluster.silence import Silence
 from kcli.core.errors import ConfigError, KcliError, TimedOutError
 from kcli.core.hooks import NO_HOOKS, Hooks
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from kcli.core.admin.topics import TopicInfo
     from kcli.core.admin.transactions import ProducerDescription, TransactionDescription, TransactionListing
     from kcli.core.admin.users import ScramCredential, ScramMechanism, ScramUpsertion
-    from kcli.core.cluster import coordinators  # noqa: F401 - imported on use
+    from kcli.core.cluster import coordinators, everywhere  # noqa: F401 - imported on use
     from kcli.core.cluster.coordinators import Coordinators
 
 _LEAST = 0.25  # seconds for a call after the deadline that it shares: its broker is not to blame
@@ -88,6 +88,7 @@ class Admin:
         self._emptied: set[str] = set()
         self._member_bytes: MemberBytes | None = None
         self._until: float | None = None
+        self._begun: dict[frozenset[str], Callable[[float], dict[str, Committed | KcliError]]] = {}
         self._silence = Silence()
         self._late_groups: set[str] = set()
 
@@ -101,6 +102,33 @@ class Admin:
         """Connects to the cluster; ConnectError says which address failed and why."""
         left = self.timeout if self._until is None else max(0.0, self._until - self.cluster.loop.now())
         return self.cluster.connect(min(self.timeout, left))
+
+    def foresee(
+        self,
+        *,
+        topics: bool = False,
+        groups: Sequence[str] = (),
+        listing: bool = False,
+        permissions: bool = False,
+        fenced: bool = False,
+        brokers: bool = False,
+    ) -> None:
+        """What will be asked for goes out with the first contact: all ``topics``, the coordinators of ``groups``, which
+        brokers there are (for all ``brokers``, or a ``listing`` of groups), what this client may do with the cluster
+        (``permissions``), the cluster with its ``fenced`` brokers.
+        """
+        if groups:
+            self._coordinators().foresee(parts.coordinators.KeyType.GROUP, groups)
+        if brokers:
+            parts.everywhere.foresee_brokers(self.cluster)
+        if listing:
+            operations.groups.foresee_listing(self.cluster)
+        if topics:
+            self.cluster.foresee_topics()
+        if permissions or fenced:
+            operations.brokers.foresee_cluster(
+                self.cluster, include_operations=permissions, include_fenced=fenced
+            )
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
@@ -196,10 +224,12 @@ class Admin:
         view = self.cluster.all_topics(self._deadline())
         return [operations.topics.topic_info(view.topics[name]) for name in sorted(view.topics)]
 
-    def describe_topics(self, names: Sequence[str]) -> dict[str, TopicInfo | KcliError]:
-        """Each name's topic, or the error."""
+    def describe_topics(
+        self, names: Sequence[str], partitions: Collection[TopicPartition] = ()
+    ) -> dict[str, TopicInfo | KcliError]:
+        """Each name's topic, or the error; not older than what is known of ``partitions``."""
         names = several(names)
-        return operations.topics.describe_topics(self.cluster, names, self._start())
+        return operations.topics.describe_topics(self.cluster, names, self._start(), partitions)
 
     def describe_partitions(self, names: Sequence[str] | None = None) -> dict[str, TopicInfo | KcliError]:
         """As ``describe_topics``, in pages, and with eligible leader replicas where brokers report them (KIP-966); None:
@@ -282,8 +312,20 @@ class Admin:
         An offset of −1 means that there is no such record. UnsupportedError if a leader is too old for a special
         value, NoLeaderError if there is no leader for ``leader_patience`` seconds (None: until the call's deadline).
         """
+        return self.begin_list_offsets(
+            wanted, committed_only=committed_only, leader_patience=leader_patience
+        )()
+
+    def begin_list_offsets(
+        self,
+        wanted: Mapping[TopicPartition, int],
+        *,
+        committed_only: bool = False,
+        leader_patience: float | None = None,
+    ) -> Callable[[], dict[TopicPartition, OffsetInfo | KcliError]]:
+        """Sends what ``list_offsets`` asks; the function that it returns waits for the responses."""
         check_numbers(wanted, "timestamp or special offset")
-        return list_offsets(
+        return begin_list_offsets(
             self.cluster,
             wanted,
             self._start(),
@@ -330,6 +372,12 @@ class Admin:
         return operations.configs.describe_configs(
             self.cluster, resources, self._start(), keys=keys, synonyms=synonyms, documentation=documentation
         )
+
+    def begin_topic_configs(
+        self, names: Sequence[str]
+    ) -> Callable[[], dict[str, list[ConfigEntry] | KcliError]]:
+        """Sends what ``describe_topic_configs`` asks; the function that it returns waits for the responses."""
+        return operations.configs.begin_topic_configs(self.cluster, several(names), self._start())
 
     def describe_topic_configs(self, names: Sequence[str]) -> dict[str, list[ConfigEntry] | KcliError]:
         """All configuration entries of each topic."""
@@ -625,9 +673,22 @@ class Admin:
         deadline = self._start()
         if timeout is not None:
             deadline = min(deadline, self.cluster.deadline(timeout))
+        finish = None if require_stable or any(wanted.values()) else self._begun.pop(frozenset(wanted), None)
+        if finish is not None:
+            return finish(deadline)
         return operations.committed.fetch_offsets(
             self.cluster, self._coordinators(), wanted, deadline, require_stable=require_stable
         )
+
+    def begin_fetch_offsets(self, groups: Collection[str]) -> None:
+        """Asks for all that these groups have committed: the next ``fetch_offsets`` of just them has it, and what is
+        called before is answered meanwhile.
+        """
+        check_groups(dict.fromkeys(groups), all_of=True)
+        if groups and self._until is None:
+            self._begun[frozenset(groups)] = operations.committed.begin_fetch_offsets(
+                self.cluster, self._coordinators(), dict.fromkeys(groups), self._start()
+            )
 
     def commit_offsets(
         self,

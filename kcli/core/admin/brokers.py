@@ -84,21 +84,6 @@ def describe_cluster(
     UnsupportedError if fenced brokers are requested and the broker does not support that.
     """
 
-    def write(broker: Broker) -> list[Request]:
-        described = broker.offers(DescribeClusterRequest)
-        if include_fenced:
-            version = broker.version(DescribeClusterRequest)
-            if version < _FIRST_WITH_FENCED:
-                raise too_old(f"{broker.name} cannot list fenced brokers", _FIRST_WITH_FENCED, version)
-        if not described:
-            return [MetadataRequest(topics=[], include_cluster_authorized_operations=include_operations)]
-        return [
-            DescribeClusterRequest(
-                include_cluster_authorized_operations=include_operations,
-                include_fenced_brokers=include_fenced,
-            )
-        ]
-
     def check(responses: list[Any]) -> ClusterDescription:
         response: DescribeClusterResponse | MetadataResponse = responses[0].value
         if response.error_code == MISMATCHED_ENDPOINT_TYPE:
@@ -117,7 +102,34 @@ def describe_cluster(
             )
         return replace(_described(response), is_stored=cluster.directories is not None)
 
-    return cluster.call(lambda: cluster.send(Plan(write)), check, deadline, "describing the cluster")
+    what = _description(include_fenced=include_fenced, include_operations=include_operations)
+    return cluster.call(lambda: cluster.foreseen(*what), check, deadline, "describing the cluster")
+
+
+def foresee_cluster(
+    cluster: Cluster, *, include_fenced: bool = False, include_operations: bool = False
+) -> None:
+    """The cluster will be described: see ``Cluster.foresee``."""
+    cluster.foresee(*_description(include_fenced=include_fenced, include_operations=include_operations))
+
+
+def _description(*, include_fenced: bool, include_operations: bool) -> tuple[object, Plan]:
+    def write(broker: Broker) -> list[Request]:
+        described = broker.offers(DescribeClusterRequest)
+        if include_fenced:
+            version = broker.version(DescribeClusterRequest)
+            if version < _FIRST_WITH_FENCED:
+                raise too_old(f"{broker.name} cannot list fenced brokers", _FIRST_WITH_FENCED, version)
+        if not described:
+            return [MetadataRequest(topics=[], include_cluster_authorized_operations=include_operations)]
+        return [
+            DescribeClusterRequest(
+                include_cluster_authorized_operations=include_operations,
+                include_fenced_brokers=include_fenced,
+            )
+        ]
+
+    return ("cluster", include_fenced, include_operations), Plan(write)
 
 
 def _described(response: DescribeClusterResponse | MetadataResponse) -> ClusterDescription:

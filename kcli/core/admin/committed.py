@@ -9,12 +9,12 @@ last commits: they respond from below the high watermark, which was older while 
 Seen once in some hundred kills.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from kcli.core.admin.commit_columns import GROUP, CommitColumns, CommitReader
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, ToCoordinator
-from kcli.core.cluster.fanout import Items, LeftOutError, Part, fan_out
+from kcli.core.cluster.fanout import FanOut, Items, LeftOutError, Part
 from kcli.core.cluster.retry import classify_error, given_up
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE, UNSTABLE_OFFSET_COMMIT
@@ -54,8 +54,22 @@ def fetch_offsets(
     One request per coordinator (KIP-709), below v8 one per group, pipelined. ``require_stable`` waits for open
     transactions to end, until the deadline (KIP-447).
     """
+    return begin_fetch_offsets(cluster, coordinators, wanted, deadline, require_stable=require_stable)(
+        deadline
+    )
+
+
+def begin_fetch_offsets(
+    cluster: Cluster,
+    coordinators: Coordinators,
+    wanted: Mapping[str, Collection[TopicPartition] | None],
+    deadline: float,
+    *,
+    require_stable: bool = False,
+) -> Callable[[float], dict[str, Committed | KcliError]]:
+    """Sends the requests of ``fetch_offsets``, and returns what waits for the responses until a deadline."""
     run, started = OffsetFetch(wanted, require_stable=require_stable), cluster.loop.now()
-    found = fan_out(
+    asked = FanOut(
         cluster,
         {group: None for group in wanted if run.left[group] != []},
         ToCoordinator[str](cluster, coordinators, str),
@@ -63,10 +77,17 @@ def fetch_offsets(
         run.read,
         deadline,
         "asking for the offsets of group",
-        needs=lambda group: [on_group("DESCRIBE", group)],
     )
-    seconds = cluster.loop.now() - started
-    return {group: run.outcome(group, found.get(group), seconds) for group in wanted}
+    asked.needs = lambda group: [on_group("DESCRIBE", group)]
+    asked.begin()
+
+    def finish(until: float) -> dict[str, Committed | KcliError]:
+        asked.extend(until)
+        found = asked.run()
+        seconds = cluster.loop.now() - started
+        return {group: run.outcome(group, found.get(group), seconds) for group in wanted}
+
+    return finish
 
 
 class OffsetFetch:

@@ -1,12 +1,12 @@
 """Configurations of topics, brokers and groups: describes values with their sources, and alters single keys."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TypeVar
 
 from kcli.core.cluster.cluster import ANY, Cluster
-from kcli.core.cluster.fanout import Ask, Items, Part, Read, fan_out, portions, verdict
+from kcli.core.cluster.fanout import Ask, FanOut, Items, Part, Read, portions, verdict
 from kcli.core.cluster.metadata import unknown_topic
 from kcli.core.cluster.routes import ToBroker
 from kcli.core.connection.plan import Broker
@@ -163,6 +163,20 @@ def describe_configs(
     documentation: bool = False,
 ) -> dict[ConfigResource, list[ConfigEntry] | KcliError]:
     """The entries of each resource (only those named in ``keys``), or the error: NotFoundError if it is unknown."""
+    return _begin_describing(
+        cluster, resources, deadline, keys=keys, synonyms=synonyms, documentation=documentation
+    )()
+
+
+def _begin_describing(
+    cluster: Cluster,
+    resources: Sequence[ConfigResource],
+    deadline: float,
+    *,
+    keys: Sequence[str] | None = None,
+    synonyms: bool = False,
+    documentation: bool = False,
+) -> Callable[[], dict[ConfigResource, list[ConfigEntry] | KcliError]]:
     names = None if keys is None else list(keys)
 
     def ask(_broker: Broker, items: Items[ConfigResource, None]) -> Iterator[Part[ConfigResource]]:
@@ -197,15 +211,22 @@ def describe_configs(
                 yield resource, outcome, entries
 
     wanted = dict.fromkeys(resources)
-    return _of_each(cluster, wanted, ask, read, deadline, "reading the configuration of")
+    return _begin_each(cluster, wanted, ask, read, deadline, "reading the configuration of")
 
 
 def describe_topic_configs(
     cluster: Cluster, names: Sequence[str], deadline: float
 ) -> dict[str, list[ConfigEntry] | KcliError]:
     """All entries of each topic."""
-    resources = [ConfigResource(ConfigKind.TOPIC, name) for name in names]
-    return {r.name: entries for r, entries in describe_configs(cluster, resources, deadline).items()}
+    return begin_topic_configs(cluster, names, deadline)()
+
+
+def begin_topic_configs(
+    cluster: Cluster, names: Sequence[str], deadline: float
+) -> Callable[[], dict[str, list[ConfigEntry] | KcliError]]:
+    """Sends the requests of ``describe_topic_configs``, and returns what waits for the responses."""
+    finish = _begin_describing(cluster, [ConfigResource(ConfigKind.TOPIC, name) for name in names], deadline)
+    return lambda: {r.name: entries for r, entries in finish().items()}
 
 
 def alter_configs(
@@ -304,11 +325,23 @@ def _of_each(
     what: str,
 ) -> dict[ConfigResource, A | KcliError]:
     """The result for each resource from its broker; NotFoundError if there is no such resource."""
+    return _begin_each(cluster, resources, ask, read, deadline, what)()
+
+
+def _begin_each(
+    cluster: Cluster,
+    resources: Mapping[ConfigResource, V],
+    ask: Ask[ConfigResource, V],
+    read: Read[ConfigResource, A],
+    deadline: float,
+    what: str,
+) -> Callable[[], dict[ConfigResource, A | KcliError]]:
     _check(resources)
     route = ToBroker[ConfigResource](cluster, lambda resource: resource.broker)
-    unknown = [UNKNOWN_TOPIC_OR_PARTITION]
-    found = fan_out(cluster, resources, route, ask, read, deadline, what, unknown=unknown)
-    return {resource: _not_found(resource, outcome) for resource, outcome in found.items()}
+    run = FanOut(cluster, resources, route, ask, read, deadline, what)
+    run.unknown = [UNKNOWN_TOPIC_OR_PARTITION]
+    run.begin()
+    return lambda: {resource: _not_found(resource, outcome) for resource, outcome in run.run().items()}
 
 
 def _check(resources: Collection[ConfigResource]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType, ToCoordinator
-from kcli.core.cluster.everywhere import ALL_LISTED, Unlisted, ask_coordinators
+from kcli.core.cluster.everywhere import ALL_LISTED, Unlisted, ask_coordinators, foresee_brokers
 from kcli.core.cluster.fanout import Items, Part, fan_out, verdict
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND
@@ -129,6 +129,11 @@ def list_groups(
         raise responses.offline
     groups = tuple(_once(cluster, coordinators, listed, deadline))
     return GroupListing(groups, errors, responses.offline, responses.unsure, responses.unlisted)
+
+
+def foresee_listing(cluster: Cluster) -> None:
+    """Groups will be listed: see ``Cluster.foresee``."""
+    foresee_brokers(cluster, COORDINATORS)
 
 
 def _values(response: ListGroupsResponse) -> Iterable[tuple[str, str, str, str]]:

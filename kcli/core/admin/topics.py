@@ -1,7 +1,7 @@
 """Lists and describes topics, many at once, with a result or an error for each name."""
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kcli.core.cluster.cluster import Cluster
@@ -21,6 +21,7 @@ from kcli.core.error_codes import (
 from kcli.core.errors import KcliError
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kcli.core.protocol.schema import NO_UUID
+from kcli.core.types import TopicPartition
 
 _NO_OPERATIONS = -(1 << 31)
 
@@ -63,11 +64,18 @@ def topic_info(view: TopicView) -> TopicInfo:
 
 
 def describe_topics(
-    cluster: Cluster, names: Sequence[str], deadline: float
+    cluster: Cluster, names: Sequence[str], deadline: float, partitions: Collection[TopicPartition] = ()
 ) -> dict[str, TopicInfo | KcliError]:
-    """Each name's topic, or why it cannot be described: NotFoundError with similar names, or no permission."""
+    """Each name's topic, or why it cannot be described: NotFoundError with similar names, or no permission.
+
+    ``partitions``: that were heard of before; metadata that was foreseen may be older, and is then asked for again.
+    """
+    foreseen = cluster.topics_foreseen
     view = cluster.all_topics(deadline)
     unlisted = [name for name in names if _listed(view, name) is None]
+    if foreseen and (unlisted or not _has(view, partitions)):
+        view = cluster.all_topics(deadline)
+        unlisted = [name for name in names if _listed(view, name) is None]
     codes = _codes_by_name(cluster, unlisted, deadline) if unlisted else {}
     return {name: _described(view, name, codes) for name in names}
 
@@ -75,6 +83,10 @@ def describe_topics(
 def _listed(view: ClusterView, name: str) -> TopicView | None:
     topic = view.topics.get(name)
     return None if topic is None or topic.error == UNKNOWN_TOPIC_OR_PARTITION else topic
+
+
+def _has(view: ClusterView, partitions: Iterable[TopicPartition]) -> bool:
+    return all((topic := view.topics.get(tp.topic)) and topic.partition(tp.partition) for tp in partitions)
 
 
 def _codes_by_name(cluster: Cluster, names: Sequence[str], deadline: float) -> dict[str, int]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.core import cluster as parts
 from kcli.core.cluster.hosts import HostCheck, host_check
 from kcli.core.cluster.retry import Backoff
+from kcli.core.connection.ahead import OLDEST, Expected
 from kcli.core.connection.connection import Connection
 from kcli.core.connection.framing import BufferPool
 from kcli.core.connection.plan import Plan
@@ -33,6 +34,8 @@ from kcli.core.net.loop import Loop
 from kcli.core.net.resolve import Address, is_literal, lookup
 from kcli.core.options import ClientOptions, key_of
 from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages.fetch import FetchRequest
+from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import Node
 
 if TYPE_CHECKING:
@@ -49,6 +52,9 @@ FORWARDED = "forwarded"
 controller that has stopped keeps it waiting, the broker's own figures come through another one.
 """
 
+_BEGINNINGS = (FetchRequest, ProduceRequest)
+"""What may go through the connection for everything else, if it is the first of its purpose."""
+
 Key = tuple[int, str]
 Connected = tuple["socket.socket", Callable[[], KcliError | None]]
 """A connection to a node that is in this process, and what says why it was ended."""
@@ -57,7 +63,7 @@ _LEGAL = host_check("", ())
 
 @dataclass(slots=True, eq=False, repr=False)
 class _Route:
-    """The connection to one node for one purpose, and why the last one failed."""
+    """The connection to one node for one purpose, and why the last one failed. ``has_begun``: there was a request."""
 
     address: _Address
     place: tuple[str, int]
@@ -65,13 +71,15 @@ class _Route:
     channel: Channel | None = None
     failure: KcliError | None = None
     was_ready: bool = False
+    has_begun: bool = False
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class _Address:
     """The state of a host and port: all purposes share one backoff, so that together they try a dead broker no more
     often than one would, and the buffers of large responses. ``failure``: why the last attempt to connect failed.
-    ``refusal``: why it is never tried.
+    ``refusal``: why it is never tried. ``expected``: what the broker is expected to offer. ``careful``: something that
+    went ahead of that was never answered.
     """
 
     backoff: Backoff
@@ -79,6 +87,8 @@ class _Address:
     retry_at: float = 0.0
     failure: KcliError | None = None
     has_answered: bool = False
+    expected: Expected | None = None
+    careful: bool = False
     buffers: BufferPool = field(default_factory=BufferPool)
     routes: list[_Route] = field(default_factory=list)
 
@@ -102,11 +112,13 @@ class Brokers:
         self._resolve = resolve
         self._check_host = check_host
         self._connected = connect
+        self.asks_first = False  # before anything else is sent: each step of a connection is seen for itself
         self.on_channel: Callable[[Channel], None] | None = (
             None  # an observer of connections that are being made
         )
         self._routes: dict[Key, _Route] = {}
         self._addresses: dict[tuple[str, int], _Address] = {}
+        self._expected = OLDEST  # of brokers that were not contacted yet
         self._tls: ssl.SSLContext | None = None
         self._detours: Detours | None = None
         if options.map_address or options.proxy_url or options.proxy_username or options.proxy_password:
@@ -139,6 +151,13 @@ class Brokers:
         """Queues ``request``; all errors are reported through ``future``."""
         route = self._route(node, purpose)
         channel = self._usable(route)
+        if channel is None and isinstance(request, _BEGINNINGS) and request.expects_response:
+            # A command that sends one request needs no connection of its own for it: with TLS and SASL that takes
+            # longer than the request. Nor does one end a pause that the broker asks for (KIP-219).
+            control = self._ready(node)
+            if control is not None and (not route.has_begun or control.connection.is_paused(now)):
+                channel = control
+            route.has_begun = True
         if channel is None:
             # Before the backoff: refused credentials are reported as such by each request, not as a broker that
             # cannot be reached.
@@ -230,6 +249,12 @@ class Brokers:
 
     # --- inside ------------------------------------------------------------------------------------
 
+    def _ready(self, node: Node) -> Channel | None:
+        """The node's connection for everything else, if there is one that can be used at once."""
+        route = self._routes.get((node.id, CONTROL))
+        channel = self._usable(route) if route is not None and route.place == (node.host, node.port) else None
+        return channel if channel is not None and channel.is_ready else None
+
     def _route(self, node: Node, purpose: str) -> _Route:
         """The node's route at its current address; a connection to a former address is used while it lasts."""
         key = (node.id, purpose)
@@ -264,6 +289,7 @@ class Brokers:
             return None
         if channel.connection.offer is not None and not route.was_ready:
             route.was_ready = address.has_answered = True
+            self._expected = address.expected = Expected(channel.connection.offer, exactly=True)
             route.failure = address.failure = None
             address.retry_at = 0.0
             address.backoff.reset()
@@ -275,6 +301,7 @@ class Brokers:
                 return channel
             channel.close()  # a broker may have ended it: that is no failure, as below
         route.channel = None
+        address.careful |= channel.connection.lost_ahead
         if channel.closed_idle:  # a broker may close idle connections; that is no failure
             return None
         if route.was_ready:
@@ -304,6 +331,9 @@ class Brokers:
             login=self._login,
             setup_timeout=setup_timeout,
             buffers=route.address.buffers,
+            expected=None
+            if self._connected or self.asks_first or route.address.careful
+            else route.address.expected or self._expected,
         )
         for one in self._authentications:
             # Until this connection has its outcome the others wait: a wrong password is sent once, not once per

@@ -9,6 +9,7 @@ A topic that brokers have not known for 5 s is given up (``gone``); shorter abse
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcli.core.addresses import broker_addresses
@@ -55,16 +56,39 @@ T = TypeVar("T")
 
 ANY = -1
 """Send to any broker."""
+ALL_TOPICS = "all topics"
+"""What is foreseen: see ``Cluster.foresee``."""
 CONTROLLER = -2
 """Send to the broker that metadata names as the controller."""
 
 TOPIC_PATIENCE = 5.0
 """Seconds for which a topic may be missing from metadata: it may be about to be created, or come back."""
+_FRESH, _ROUND_TRIPS = 1.0, 4  # seconds, and what a command may have asked in between
 _FIRST_BOOTSTRAP_ID = -10
 _PRODUCE = 0
 _DESCRIBE_CLUSTER = 60
 """The API by which controllers name themselves; see ``controllers.py``."""
 _REFUSED_PATIENCE = 3.0  # seconds to keep trying to connect while every bootstrap address refuses connections
+
+
+class _Foreseen:
+    """A request of the first contact: when it was sent, and how long the response took."""
+
+    def __init__(self, response: Future[Any], sent_at: float) -> None:
+        self.response = response
+        self._sent_at = sent_at
+        self._took = 0.0
+
+    def answered(self, now: float) -> None:
+        """The response has come."""
+        self._took = now - self._sent_at
+
+    def is_void(self, now: float) -> bool:
+        """Whether another attempt may succeed, or what it says is older than if requests had waited for each other."""
+        error = self.response.error
+        if error is not None:
+            return classify_error(error).retriable
+        return self.response.done and now - self._sent_at > _FRESH + _ROUND_TRIPS * self._took
 
 
 class Cluster:
@@ -89,6 +113,8 @@ class Cluster:
         self._refresh_timer: Timer | None = None
         self.last_error: KcliError | None = None  # of the last metadata request that failed
         self.silence: Silence | None = None
+        self._foresight: dict[object, Request | Plan] = {}
+        self._foreseen: dict[object, _Foreseen] = {}
         self.of_controllers = False
         self._closed = False
 
@@ -149,6 +175,25 @@ class Cluster:
         now = self.loop.now()
         self.brokers.send(node, purpose, request, future, now, now + seconds)
         return future
+
+    def foresee(self, what: object, request: Request | Plan) -> None:
+        """Sends ``request`` with the first contact, where that is still to come: ``foreseen`` will ask for ``what``."""
+        if not self.view.version and not self.options.cluster_id:
+            self._foresight[what] = request
+
+    def foreseen(self, what: object, request: Request | Plan) -> Future[Any]:
+        """The response to what was foreseen, once, unless it is old, or an error that may pass; else that to ``request``,
+        which is sent now.
+        """
+        self._foresight.pop(what, None)
+        found = self._foreseen.pop(what, None)
+        if found is None or found.is_void(self.loop.now()):
+            return self.send(request)
+        if not found.response.done:
+            return found.response
+        later: Future[Any] = Future(self.loop.wait)  # done in a turn, as others are: callers wait for one
+        found.response.on_done(lambda done: self.loop.complete((later, *_outcome(done))))
+        return later
 
     def poll(self, timeout: float | None = None, *requests: Future[Any] | Request) -> list[Future[Any]]:
         """Runs the loop; see ``Loop.poll``. A Request among ``requests`` is sent first, to any broker."""
@@ -332,7 +377,18 @@ class Cluster:
             self.view = apply_metadata(self.view, response, None)
             return self.view
 
-        return self.call(lambda: self.send(MetadataRequest(topics=None)), check, deadline, "listing topics")
+        request = MetadataRequest(topics=None)
+        return self.call(lambda: self.foreseen(ALL_TOPICS, request), check, deadline, "listing topics")
+
+    def foresee_topics(self) -> None:
+        """Metadata of all topics will be asked for."""
+        self.foresee(ALL_TOPICS, MetadataRequest(topics=None))
+
+    @property
+    def topics_foreseen(self) -> bool:
+        """Whether ``all_topics`` returns what was asked for with the first contact."""
+        found = self._foreseen.get(ALL_TOPICS)
+        return found is not None and not found.is_void(self.loop.now())
 
     def request_refresh(self) -> None:
         """The view is known to be stale: refresh it as soon as the backoff allows."""
@@ -376,6 +432,8 @@ class Cluster:
         self._ask(sorted(topics), self._refreshing)
 
     def _ask(self, names: list[str], done: Future[ClusterView]) -> None:
+        if self.options.cluster_id and not self.view.version:
+            names = []  # topics might be created, by another cluster
         request: Request = MetadataRequest(
             topics=None if self.all_known else [MetadataRequestTopic(name=name) for name in names],
             allow_auto_topic_creation=self.options.allow_auto_create_topics,
@@ -389,8 +447,26 @@ class Cluster:
         if not self.view.version:
             # A first address that drops packets must leave time for the others.
             timeout = self.options.socket_connection_setup_timeout_ms / 1000 / max(2, len(self._bootstrap))
-        response = self.send(request, timeout=timeout)
+        if self._foresight and not self.view.version:
+            response = self._ask_with_foresight(request, timeout)
+        else:
+            response = self.send(request, timeout=timeout)
         response.on_done(lambda future: self._refreshed(future, names, done))
+
+    def _ask_with_foresight(self, request: Request, timeout: float | None) -> Future[Any]:
+        """Sends what is foreseen behind ``request``, to the same of the bootstrap addresses."""
+        node, now, seconds = self.node(ANY), self.loop.now(), self.options.request_timeout_ms / 1000
+        until = now + (seconds if timeout is None else timeout)
+        first: Future[Any] = Future(self.loop.wait)
+        self.brokers.send(node, CONTROL, request, first, now, until)
+        for what, foreseen in self._foresight.items():
+            found = self._foreseen[what] = _Foreseen(Future(self.loop.wait), now)
+            found.response.on_done(partial(self._note_foreseen, found))
+            self.brokers.send(node, CONTROL, foreseen, found.response, now, now + seconds)
+        return first
+
+    def _note_foreseen(self, found: _Foreseen, _response: Future[Any]) -> None:
+        found.answered(self.loop.now())
 
     def _met_controller(self) -> bool:
         """Whether a node that was contacted is a controller, which serves neither topics nor producers."""
@@ -444,6 +520,7 @@ class Cluster:
                     # The connection stays, though its broker has a number now: a second one to the same broker
                     # would authenticate again.
                     self.brokers.rename(address, node)
+        self._foresight.clear()
         incomplete = self._refresh.answered(now, self.view, names)
         done.set_result(self.view)
         if not self.topics <= self.view.topics.keys():
@@ -535,6 +612,10 @@ def _wrong_cluster(wanted: str, response: MetadataResponse) -> WrongClusterError
         why=f"cluster.id pins the cluster; the brokers reached are {brokers}. Nothing was requested from them",
         do="check the addresses of the brokers; if the cluster was created anew, change cluster_id",
     )
+
+
+def _outcome(future: Future[Any]) -> tuple[Any, BaseException | None]:
+    return (None, future.error) if future.error is not None else (future.value, None)
 
 
 def check_timeout(timeout: Any) -> None:

@@ -70,22 +70,20 @@ class Coordinators:
         """Asks any broker for all ``keys`` in one round trip; what is found is cached."""
         found: Future[Found] = Future(self._cluster.loop.wait)
         wanted = list(dict.fromkeys(keys))
-        parts: list[list[str]] = []
-
-        def write(broker: Broker) -> list[FindCoordinatorRequest]:
-            many = broker.version(FindCoordinatorRequest) >= _FIRST_WITH_KEYS
-            parts[:] = [wanted] if many else [[key] for key in wanted]
-            return [_request(key_type, part) for part in parts]
-
-        plan = Plan(write)
 
         def take(asked: Future[Any]) -> None:
-            responses = plan.responses or [asked]  # a plan that was never written failed as a whole
-            rows = zip(parts or [wanted], responses, strict=True)
+            responses = [asked] if asked.error is not None else asked.value
+            parts = [wanted] if len(responses) == 1 else [[key] for key in wanted]
+            rows = zip(parts, responses, strict=True)
             found.set_result({k: node for part, one in rows for k, node in self._take(key_type, part, one)})
 
-        self._cluster.send(plan).on_done(take)
+        self._cluster.foreseen((key_type, *wanted), _lookup(key_type, wanted)).on_done(take)
         return found
+
+    def foresee(self, key_type: KeyType, keys: Iterable[str]) -> None:
+        """All ``keys`` will be looked up: see ``Cluster.foresee``."""
+        wanted = list(dict.fromkeys(keys))
+        self._cluster.foresee((key_type, *wanted), _lookup(key_type, wanted))
 
     def _take(
         self, key_type: KeyType, keys: list[str], response: Future[Any]
@@ -111,6 +109,14 @@ class Coordinators:
 
 
 _UNNAMED = (COORDINATOR_NOT_AVAILABLE, -1, "the response does not name it")
+
+
+def _lookup(key_type: KeyType, keys: list[str]) -> Plan:
+    def write(broker: Broker) -> list[FindCoordinatorRequest]:
+        many = broker.version(FindCoordinatorRequest) >= _FIRST_WITH_KEYS
+        return [_request(key_type, part) for part in ([keys] if many else [[key] for key in keys])]
+
+    return Plan(write, any_version=True)
 
 
 def _request(key_type: KeyType, keys: list[str]) -> FindCoordinatorRequest:

@@ -154,9 +154,7 @@ def _present(cluster: Cluster, deadline: float, topic: str | None) -> list[int]:
     if cluster.of_controllers and not asked:
         cluster.wait_refreshed(deadline)
         return sorted(cluster.view.nodes)
-    request = MetadataRequest(
-        topics=[MetadataRequestTopic(name=name) for name in asked], allow_auto_topic_creation=not asked
-    )
+    request = _brokers_request(asked)
 
     def check(response: MetadataResponse) -> list[int]:
         if response.error_code:
@@ -164,4 +162,16 @@ def _present(cluster: Cluster, deadline: float, topic: str | None) -> list[int]:
         cluster.view = apply_metadata(cluster.view, response, asked)
         return sorted(cluster.view.nodes)
 
-    return cluster.call(lambda: cluster.send(request), check, deadline, "listing brokers")
+    return cluster.call(
+        lambda: cluster.foreseen(("brokers", *asked), request), check, deadline, "listing brokers"
+    )
+
+
+def foresee_brokers(cluster: Cluster, *topics: str) -> None:
+    """All brokers will be asked, as the coordinators that a topic has where one is given: see ``Cluster.foresee``."""
+    cluster.foresee(("brokers", *topics), _brokers_request(topics))
+
+
+def _brokers_request(topics: Collection[str]) -> MetadataRequest:
+    named = [MetadataRequestTopic(name=name) for name in topics]
+    return MetadataRequest(topics=named, allow_auto_topic_creation=not topics)

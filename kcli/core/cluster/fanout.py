@@ -137,7 +137,7 @@ def fan_out(
     which a partition may be without a leader; None: until the deadline. ``hurried``: keys whose errors are retried for
     SHORT_PATIENCE only. ``needs``: the permissions for a key.
     """
-    run = _FanOut(cluster, items, route, ask, read, deadline, what)
+    run = FanOut(cluster, items, route, ask, read, deadline, what)
     run.final, run.unknown = final, unknown
     run.unsure = set() if unsure is None else unsure
     run.leader_patience, run.hurried = leader_patience, hurried
@@ -171,8 +171,11 @@ def by_leader(
     )
 
 
-class _FanOut(Generic[K, V, A]):
-    """``results`` are final; a key in ``errors`` is still open, and its last attempt failed."""
+class FanOut(Generic[K, V, A]):
+    """``fan_out`` in two steps: what is begun first is on its way while something else is waited for.
+
+    ``results`` are final; a key in ``errors`` is still open, and its last attempt failed.
+    """
 
     def __init__(
         self,
@@ -204,6 +207,16 @@ class _FanOut(Generic[K, V, A]):
         self._backoff = Backoff.of_requests(cluster.options)
         self._started = cluster.loop.now()
         self._routed: float | None = None  # when the first keys had been routed
+
+    def begin(self) -> None:
+        """Sends the first requests, as soon as their brokers are known."""
+        self._send(self._idle())
+
+    def extend(self, deadline: float) -> None:
+        """What was begun is waited for until ``deadline``, where that is later."""
+        self._deadline = max(self._deadline, deadline)
+        for call in self._in_flight:
+            call.until = self._until_of(call.node_id)
 
     def run(self) -> dict[K, A | KcliError]:
         """Runs rounds until every key has its result."""

@@ -8,11 +8,11 @@ DeleteRecords, seen on 4.3.1 and 3.9.2), so it is compared with the start of the
 ``tests/fault/test_admin.py``.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.fanout import Items, Part, fan_out
+from kcli.core.cluster.fanout import FanOut, Items, Part
 from kcli.core.cluster.routes import ToLeader
 from kcli.core.connection.plan import Broker
 from kcli.core.errors import ConfigError, DataLossError, KcliError, ProtocolError, UnsupportedError
@@ -71,6 +71,9 @@ class OffsetInfo(NamedTuple):
     leader_epoch: int = -1
 
 
+Listed = dict[TopicPartition, OffsetInfo | KcliError]
+
+
 def list_offsets(
     cluster: Cluster,
     wanted: Wanted,
@@ -78,13 +81,29 @@ def list_offsets(
     *,
     committed_only: bool = True,
     leader_patience: float | None = None,
-) -> dict[TopicPartition, OffsetInfo | KcliError]:
+) -> Listed:
     """For each partition the first offset whose timestamp is at least the wanted one (ms), or a position (LATEST, …).
 
     LATEST is the last stable offset with ``committed_only``, else the high watermark. UnsupportedError for a partition
     whose leader is too old for the position, ProtocolError for a response that is no offset. NoLeaderError for a
     partition without a leader for ``leader_patience`` seconds; None: that is waited for until the deadline. ConfigError
     for a position that does not exist: nothing was sent.
+    """
+    return begin_list_offsets(
+        cluster, wanted, deadline, committed_only=committed_only, leader_patience=leader_patience
+    )()
+
+
+def begin_list_offsets(
+    cluster: Cluster,
+    wanted: Wanted,
+    deadline: float,
+    *,
+    committed_only: bool = True,
+    leader_patience: float | None = None,
+) -> Callable[[], Listed]:
+    """Sends the requests of ``list_offsets``, and returns what waits for their responses. Where several are begun before
+    the first is waited for, brokers answer them in this order.
     """
     for tp, timestamp in wanted.items():
         if timestamp < 0 and timestamp not in _FIRST_WITH:
@@ -120,21 +139,21 @@ def list_offsets(
                 yield tp, told or p.error_code or _checked(tp, wanted.get(tp, 0), info), info
 
     what = "listing offsets of"
-    found = fan_out(
-        cluster,
-        wanted,
-        ToLeader(cluster),
-        ask,
-        read,
-        deadline,
-        what,
-        leader_patience=leader_patience,
-        needs=lambda tp: [on_topic("DESCRIBE", tp.topic)],
-    )
-    newest = [w for w, info in found.items() if wanted[w] == MAX_TIMESTAMP and isinstance(info, OffsetInfo)]
-    if newest:
-        found.update(_still_there(cluster, {w: found[w] for w in newest}, deadline))
-    return found
+    run = FanOut(cluster, wanted, ToLeader(cluster), ask, read, deadline, what)
+    run.leader_patience = leader_patience
+    run.needs = lambda tp: [on_topic("DESCRIBE", tp.topic)]
+    run.begin()
+
+    def finish() -> Listed:
+        found = run.run()
+        newest = [
+            w for w, info in found.items() if wanted[w] == MAX_TIMESTAMP and isinstance(info, OffsetInfo)
+        ]
+        if newest:
+            found.update(_still_there(cluster, {w: found[w] for w in newest}, deadline))
+        return found
+
+    return finish
 
 
 def not_tiered(tp: TopicPartition, special: int) -> NotTieredError | None:

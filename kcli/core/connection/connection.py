@@ -1,7 +1,8 @@
 """A connection to one broker, without socket and clock: requests in, bytes out; bytes in, responses out.
 
 Requests are pipelined and answered in order. Until the handshake is done they are queued unencoded, because their
-version depends on what the broker offers. Used only by the loop's thread.
+version depends on what the broker offers; reads follow it at once, in versions that the broker is expected to offer
+(``ahead.py``). If it does not, the connection is made anew. Used only by the loop's thread.
 
 Before a session ends (KIP-368), new requests wait: once those in flight have their responses, the client authenticates
 again, then the waiting ones are sent (``tests/fault/test_reauthentication.py``, N15).
@@ -17,13 +18,21 @@ import struct
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from kcli.core.connection.ahead import Expected, may_go_ahead
 from kcli.core.connection.framing import BufferPool, Frame, FrameReader
-from kcli.core.connection.handshake import BrokerApiVersions, Handshake, handshake, reauthentication
+from kcli.core.connection.handshake import (
+    BrokerApiVersions,
+    Handshake,
+    TooFarAheadError,
+    handshake,
+    reauthentication,
+)
 from kcli.core.connection.plan import Broker, Plan
 from kcli.core.connection.state import ESTABLISHED, TABLE, Event, Session, State
-from kcli.core.connection.steps import Compute
+from kcli.core.connection.steps import Ahead, Await, Compute
 from kcli.core.error_codes import CODES, NONE, UNSUPPORTED_VERSION
 from kcli.core.errors import (
     ConfigError,
@@ -68,6 +77,16 @@ class Sent:
     sent_at: float
 
 
+@dataclass(slots=True, eq=False, repr=False)
+class _Ahead:
+    """What was written behind the handshake, before its end. ``sent`` is the same, as requests in flight."""
+
+    request: Request | Plan
+    future: Future[Any]
+    deadline: float
+    sent: list[Sent]
+
+
 class InFlight:
     """Requests that wait for their response, in the order they were sent: a broker responds in that order.
 
@@ -105,6 +124,19 @@ class InFlight:
         if not self._queue:
             self.earliest = NEVER
         return sent
+
+    def since(self, count: int) -> list[Sent]:
+        """All but the first ``count``."""
+        return list(self._queue)[count:]
+
+    def expect(self, sent: Sent, deadline: float) -> None:
+        """From now on the response to ``sent`` has to come by ``deadline``."""
+        sent.deadline = deadline
+        self.earliest = min(self.earliest, deadline)
+
+    def awaits(self, api_key: int) -> bool:
+        """Whether the next response is one of this API."""
+        return bool(self._queue) and self._queue[0].request.api_key == api_key
 
     def oldest(self) -> Sent | None:
         """The request whose response comes next, or None."""
@@ -150,7 +182,8 @@ class Connection:
     """``request`` queues, ``outgoing`` holds the bytes to write, ``received`` handles the bytes read.
 
     ``login``: how to authenticate, None without SASL. ``setup_timeout``: seconds for a later authentication.
-    ``buffers``: those of large responses, which several connections of one loop may share.
+    ``buffers``: those of large responses, which several connections of one loop may share. ``expected``: what the broker
+    is expected to offer; None: nothing is sent before it has reported that.
     """
 
     def __init__(
@@ -164,18 +197,26 @@ class Connection:
         login: Login | None = None,
         setup_timeout: float = NEVER,
         buffers: BufferPool | None = None,
+        expected: Expected | None = None,
     ) -> None:
         self.node = node
         self.state = State.CONNECTING  # set by ``_report_state`` only
         self.outgoing: deque[memoryview] = deque()
         self.offer: BrokerApiVersions | None = None
         self.has_responded = False  # to a request that was not part of the handshake
+        self.lost_ahead = False
+        """Whether it has ended without a response to what was sent together with the handshake, or after it."""
         self._client_id = client_id
         self._complete = complete
         self._hooks = hooks
         self._cell = StateCell(State.CONNECTING, TABLE, self._report_state)
-        self.frames = FrameReader(str(node), max_frame_bytes, buffers)
+        self._reader: Callable[[], FrameReader] = partial(FrameReader, str(node), max_frame_bytes, buffers)
+        self.frames = self._reader()
         """Has the buffer for the socket's next bytes."""
+        self._expected = expected
+        self._may_follow = False  # requests behind the handshake
+        self._again = False  # it was connected before
+        self._ahead: list[_Ahead] = []
         self._in_flight = InFlight()
         self._waiting: deque[tuple[Request | Plan, Future[Any], float]] = deque()
         self._handshake: Handshake | None = None
@@ -218,7 +259,19 @@ class Connection:
     def connected(self, now: float, deadline: float) -> None:
         """The transport is connected: starts the handshake, which must complete by ``deadline``."""
         self._cell.apply(Event.CONNECTED, "the transport is up")
-        self._begin_handshake(handshake(self.node, self.session.login), now, deadline)
+        steps = handshake(self.node, self.session.login, ahead=self._expected is not None)
+        self._begin_handshake(steps, now, deadline)
+
+    def begin_again(self) -> None:
+        """As before it was connected, after TooFarAheadError: what went ahead waits."""
+        self._cell.apply(Event.AGAIN, "what was sent ahead does not suit the broker")
+        self._again = True
+        self.frames = self._reader()
+        self.outgoing.clear()
+        self._queued_bytes = self._sent_bytes = 0
+        self._in_flight.clear()
+        self._handshake, self._may_follow, self._has_versions = None, False, False
+        self._take_back()
 
     def request(self, request: Request | Plan, future: Future[Any], now: float, deadline: float) -> None:
         """Queues ``request``; its response or its error completes ``future``.
@@ -234,8 +287,12 @@ class Connection:
             self._waiting.append((request, future, deadline + self._quiet_until - now))
         elif self.state is State.CLOSED:
             self._complete((future, None, ConnectError(f"the connection to {self.node} is closed")))
-        else:
+        elif self._waiting or not self._may_follow or not self._write_ahead(request, future, now, deadline):
             self._waiting.append((request, future, deadline))
+
+    def is_paused(self, now: float) -> bool:
+        """Whether the broker has asked for a pause (KIP-219) that is not over."""
+        return now < self._quiet_until
 
     def session_is_over(self, now: float, last_used: float) -> bool:
         """Whether the connection was idle for a whole session: the broker, or a proxy, may have given it up."""
@@ -257,6 +314,8 @@ class Connection:
         if self.state is State.DRAINING and not self._in_flight:
             return 0.0
         waiting = min((deadline for _, _, deadline in self._waiting), default=NEVER)
+        if self._ahead:
+            waiting = min(waiting, *(one.deadline for one in self._ahead))
         unwritten = self._awaiting_write[0][2] if self._awaiting_write else NEVER
         resume = self._quiet_until if self._waiting and self.state is State.READY else NEVER
         renewal = self._handshake_deadline if self.state is State.REAUTHENTICATING else NEVER
@@ -286,6 +345,10 @@ class Connection:
             self._waiting = deque(row for row in self._waiting if row[2] > now)
         for _, future, _ in late_ones:
             self._complete((future, None, self._not_sent(setup_error)))
+        for one in self._ahead:
+            if one.deadline <= now:  # a response that comes all the same is dropped
+                one.deadline = NEVER
+                self._complete((one.future, None, self._not_sent(setup_error)))
         if self._awaiting_write and self._awaiting_write[0][2] <= now:
             raise RequestTimeoutError(
                 f"{self.node} accepted no bytes in time",
@@ -313,8 +376,11 @@ class Connection:
 
     def received(self, count: int, now: float) -> None:
         """``count`` bytes were written to ``frames``. Any error raised here must close the connection."""
-        for frame in self.frames.received(count):
+        frames = self.frames
+        for frame in frames.received(count):
             self._response(frame, now)
+        if frames.failure is not None:
+            raise frames.failure
 
     def wrote(self, count: int) -> None:
         """``count`` bytes of ``outgoing`` were sent."""
@@ -335,9 +401,13 @@ class Connection:
         error = error or ConnectError(f"the connection to {self.node} was closed")
         self._cell.apply(Event.CLOSE, str(error))
         self.outgoing.clear()
+        self.lost_ahead = self._expected is not None and not self.has_responded and bool(self._in_flight)
+        self._take_back()
         self._handshake = self.work = None
         unknown = error if isinstance(error, _ANSWERS) else None
         for sent in self._in_flight.clear():
+            if sent.deadline == NEVER:
+                continue  # went ahead, and is among those that wait
             lost = unknown or OutcomeUnknownError(
                 f"the connection to {self.node} ended before the response to {sent.request.api_name}",
                 why=str(error),
@@ -367,20 +437,64 @@ class Connection:
         kind = (type(request), request.version_cap, request.version_floor)
         if kind not in self._versions:
             try:
-                self._versions[kind] = self._choose_version(request)
+                assert self.offer is not None
+                self._versions[kind] = self._choose_version(request, self.offer)
             except KcliError as error:
                 self._complete((future, None, error))
                 return
         self._write_version(request, self._versions[kind], future, now, deadline)
 
+    def _write_ahead(self, request: Request | Plan, future: Future[Any], now: float, deadline: float) -> bool:
+        """Writes a read behind the handshake, in versions that the broker is expected to have; False if it must wait."""
+        expected = self._expected
+        if expected is None or not expected.suits(request):
+            return False
+        rows: list[tuple[Request, Future[Any]]] = []
+        versions: list[int] = []
+        try:
+            if isinstance(request, Plan):
+                rows = request.begin(Broker(str(self.node), expected.offer), future)
+            else:
+                rows = [(request, future)]
+            versions = [self._choose_version(one, expected.offer) for one, _ in rows]
+        except KcliError:  # only the broker's own versions can refuse it
+            rows = []
+        if not may_go_ahead([one for one, _ in rows]):
+            if isinstance(request, Plan):
+                request.responses = []
+            return False
+        before = len(self._in_flight)
+        for (one, response), version in zip(rows, versions, strict=True):
+            self._write_version(one, version, response, now, NEVER)
+        self._ahead.append(_Ahead(request, future, deadline, self._in_flight.since(before)))
+        return True
+
+    def _suits(self, offer: BrokerApiVersions) -> bool:
+        """Whether what went ahead is what would be sent now, or says the same."""
+        expected = self._expected
+        if not self._ahead or expected is None or expected.offer == offer:
+            return True
+        if expected.exactly:
+            return False
+        for one in self._ahead:
+            for sent in one.sent:
+                first, last = offer.apis.get(sent.request.api_key, (0, -1))
+                if not first <= sent.version <= last:
+                    return False
+        return True
+
+    def _take_back(self) -> None:
+        """What went ahead waits again, before everything else."""
+        self._waiting.extendleft((one.request, one.future, one.deadline) for one in reversed(self._ahead))
+        self._ahead.clear()
+
     def _honours_validate_only(self) -> bool:
         assert self.offer is not None
         return self.offer.honours_validate_only
 
-    def _choose_version(self, request: Request) -> int:
-        assert self.offer is not None
-        apis, cap, floor = self.offer.apis, request.version_cap, request.version_floor
-        return choose_version(type(request), apis, self.node, highest=cap, lowest=floor)
+    def _choose_version(self, request: Request, offer: BrokerApiVersions) -> int:
+        cap, floor = request.version_cap, request.version_floor
+        return choose_version(type(request), offer.apis, self.node, highest=cap, lowest=floor)
 
     def _write_plan(self, plan: Plan, future: Future[Any], now: float, deadline: float) -> None:
         assert self.offer is not None
@@ -469,20 +583,44 @@ class Connection:
             return
         try:
             step = self._handshake.send(received) if error is None else self._handshake.throw(error)
-        except StopIteration as end:
-            self._handshake = None
-            self.offer, lifetime = end.value
-            self._versions.clear()
-            self.session.begin(now, lifetime)
-            self._report_session(lifetime)
-            self._cell.apply(Event.HANDSHAKE_DONE, "the broker accepts requests")
-            self._flush_waiting(now)
-        else:
-            if isinstance(step, Compute):
-                self.work = step.fn
-            else:
-                self._has_versions = step.request.api_key != API_VERSIONS
+            while isinstance(step, Ahead):
                 self._write_version(step.request, step.version, Future(), now, self._handshake_deadline)
+                step = self._handshake.send(None)
+        except TooFarAheadError:
+            self._expected = None
+            raise
+        except StopIteration as end:
+            offer, lifetime = end.value
+            self._end_handshake(offer, lifetime, now)
+            return
+        if isinstance(step, Compute):
+            self.work = step.fn
+        elif not isinstance(step, Await):
+            if self._ahead:  # the broker wants something else before
+                self._expected = None
+                raise TooFarAheadError
+            self._write_version(step.request, step.version, Future(), now, self._handshake_deadline)
+            if step.last and self.state is State.HANDSHAKE and self._expected is not None:
+                self._may_follow = True
+                self._flush_ahead(now)
+        self._has_versions = not self._in_flight.awaits(API_VERSIONS)
+
+    def _end_handshake(self, offer: BrokerApiVersions, lifetime: float, now: float) -> None:
+        if not self._suits(offer):
+            # Once: behind one address there may be brokers of several versions.
+            self._expected = None if self._again else Expected(offer, exactly=True)
+            raise TooFarAheadError
+        self._handshake, self._may_follow = None, False
+        for one in self._ahead:
+            for sent in one.sent:
+                self._in_flight.expect(sent, one.deadline)
+        self._ahead.clear()
+        self.offer = offer
+        self._versions.clear()
+        self.session.begin(now, lifetime)
+        self._report_session(lifetime)
+        self._cell.apply(Event.HANDSHAKE_DONE, "the broker accepts requests")
+        self._flush_waiting(now)
 
     def _report_session(self, lifetime: float) -> None:
         login = self.session.login
@@ -497,6 +635,13 @@ class Connection:
             self._cell.apply(Event.SESSION_ENDS, "the session is about to end")
         else:
             self._flush_waiting(now)
+
+    def _flush_ahead(self, now: float) -> None:
+        while self._waiting:
+            request, future, deadline = self._waiting[0]
+            if not self._write_ahead(request, future, now, deadline):
+                return  # what was sent later does not come before it
+            self._waiting.popleft()
 
     def _flush_waiting(self, now: float) -> None:
         waiting, self._waiting = self._waiting, deque()

@@ -78,6 +78,8 @@ class FrameReader:
         self.missing = 0
         """Bytes still missing from a large response; 0 if none has begun."""
         self._spoke_kafka = False
+        self.failure: KcliError | None = None
+        """Why nothing that follows the frames that were returned last can be read."""
 
     def writable(self) -> memoryview:
         """The memory that the next bytes must be written to; never empty."""
@@ -100,7 +102,13 @@ class FrameReader:
         frames: list[Frame] = []
         pos = 0
         while self._filled - pos >= 4:
-            size = self._frame_size(pos)
+            try:
+                size = self._frame_size(pos)
+            except KcliError as error:
+                if not frames:
+                    raise
+                self.failure = error
+                return frames
             end = pos + 4 + size
             if end > self._filled:
                 if 4 + size > SCRATCH_BYTES:

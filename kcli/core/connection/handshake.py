@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcli.core.connection.steps import Compute, Send
+from kcli.core.connection.steps import Ahead, Await, Compute, Send
 from kcli.core.error_codes import NONE, UNSUPPORTED_VERSION
 from kcli.core.errors import BrokerError, UnsupportedError
 from kcli.core.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -50,8 +50,13 @@ class Established(NamedTuple):
 
 NO_LIMIT = float("inf")
 
-Handshake = Generator[Send | Compute, Any, Established]
+Handshake = Generator[Send | Ahead | Await | Compute, Any, Established]
 """Is sent responses and results; an error of a ``Compute`` is thrown in."""
+
+
+class TooFarAheadError(Exception):
+    """What went ahead does not suit the broker: a new connection has to be made, on which it is asked first."""
+
 
 # Every broker since 2.4 supports v3; v4 would cost a second round trip with brokers before 3.9.
 _FIRST_VERSION = 3
@@ -60,11 +65,28 @@ _OF_ZOOKEEPER = {4, 5, 6, 7}  # LeaderAndIsr, StopReplica, UpdateMetadata, Contr
 _FIRST_OF_3_3 = 4
 
 
-def handshake(node: Node, login: Login | None = None) -> Handshake:
-    """ApiVersions, then authentication if there is a ``login``."""
-    offer = yield from _api_versions(node)
+def handshake(node: Node, login: Login | None = None, *, ahead: bool = False) -> Handshake:
+    """ApiVersions, then authentication if there is a ``login``. ``ahead``: authentication begins before ApiVersions is
+    answered; TooFarAheadError where that was wrong. Not with TLS: a broker that authenticates a client looks for what TLS
+    has decrypted already once in 300 ms (seen on 4.4.0), which takes longer than most round trips.
+    """
+    if login is not None and ahead and not login.encrypted:
+        return (yield from _all_at_once(node, login))
+    offer = yield from _api_versions(node, last=login is None)
     lifetime = NO_LIMIT if login is None else (yield from _authenticate(node, login, offer, again=False))
     return Established(offer, lifetime)
+
+
+def _all_at_once(node: Node, login: Login) -> Handshake:
+    from kcli.core.connection.sasl.authentication import authenticate, open_ahead  # only with SASL
+
+    yield Ahead(_ask(), _FIRST_VERSION)
+    opening = yield from open_ahead(node, login)
+    response: Any = yield Await()
+    if response.error_code == UNSUPPORTED_VERSION:
+        raise TooFarAheadError
+    offer = _accepted(node, response)
+    return Established(offer, (yield from authenticate(node, login, offer.apis, opening=opening)))
 
 
 def reauthentication(node: Node, login: Login, offer: BrokerApiVersions) -> Handshake:
@@ -74,15 +96,15 @@ def reauthentication(node: Node, login: Login, offer: BrokerApiVersions) -> Hand
 
 def _authenticate(
     node: Node, login: Login, offer: BrokerApiVersions, *, again: bool
-) -> Generator[Send | Compute, Any, float]:
+) -> Generator[Send | Await | Compute, Any, float]:
     from kcli.core.connection.sasl.authentication import authenticate  # only with SASL
 
     return authenticate(node, login, offer.apis, again=again)
 
 
-def _api_versions(node: Node) -> Generator[Send, Any, BrokerApiVersions]:
+def _api_versions(node: Node, *, last: bool) -> Generator[Send, Any, BrokerApiVersions]:
     """Sends ApiVersions, and again in a version that the broker supports when it refuses the first one."""
-    response: Any = yield Send(_ask(), _FIRST_VERSION)
+    response: Any = yield Send(_ask(), _FIRST_VERSION, last)
     if response.error_code == UNSUPPORTED_VERSION:
         highest = next(
             (a.max_version for a in response.api_keys if a.api_key == ApiVersionsRequest.api_key), 0
@@ -95,6 +117,10 @@ def _api_versions(node: Node) -> Generator[Send, Any, BrokerApiVersions]:
                 why=f"the broker refuses version {_FIRST_VERSION}, and then version {version}",
                 do="check that this is a Kafka broker, and which version it is",
             )
+    return _accepted(node, response)
+
+
+def _accepted(node: Node, response: ApiVersionsResponse) -> BrokerApiVersions:
     if response.error_code != NONE:
         raise BrokerError(response.error_code, f"{node} refused ApiVersions")
     return offer_of(response)

@@ -39,12 +39,15 @@ class Plan:
     """``write(broker)`` makes the requests, which are pipelined in this order; a KcliError it raises fails the plan.
 
     ``responses`` is empty until they are written. The plan's own future completes when all of them have.
+    ``any_version``: what it makes for a version says the same in newer ones. A plan may be written twice, where
+    requests that went ahead of a broker's versions do not suit it; what came first is then void.
     """
 
-    __slots__ = ("responses", "write")
+    __slots__ = ("any_version", "responses", "write")
 
-    def __init__(self, write: Callable[[Broker], Sequence[Request]]) -> None:
+    def __init__(self, write: Callable[[Broker], Sequence[Request]], *, any_version: bool = False) -> None:
         self.write = write
+        self.any_version = any_version
         self.responses: Responses = []
 
     def begin(self, broker: Broker, done: Future[Responses]) -> list[tuple[Request, Future[Any]]]:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 class State(TableKey):
     """CONNECTING until the transport (with TLS) is connected; HANDSHAKE until the broker has reported its versions and
-    accepted the client. Before a session ends (KIP-368) the connection is DRAINING, until what is in flight has its
-    responses, then REAUTHENTICATING.
+    accepted the client; CONNECTING again where what went ahead of the versions does not suit them. Before a session
+    ends (KIP-368) the connection is DRAINING, until what is in flight has its responses, then REAUTHENTICATING.
     """
 
     CONNECTING = "connecting"
@@ -36,6 +36,7 @@ class Event(TableKey):
 
     CONNECTED = "connected"
     HANDSHAKE_DONE = "handshake done"
+    AGAIN = "again"
     SESSION_ENDS = "session ends"
     DRAINED = "drained"
     CLOSE = "close"
@@ -44,6 +45,7 @@ class Event(TableKey):
 TABLE: dict[tuple[State, Event], State] = {
     (State.CONNECTING, Event.CONNECTED): State.HANDSHAKE,
     (State.HANDSHAKE, Event.HANDSHAKE_DONE): State.READY,
+    (State.HANDSHAKE, Event.AGAIN): State.CONNECTING,
     (State.READY, Event.SESSION_ENDS): State.DRAINING,
     (State.DRAINING, Event.DRAINED): State.REAUTHENTICATING,
     (State.REAUTHENTICATING, Event.HANDSHAKE_DONE): State.READY,

@@ -9,10 +9,24 @@ from kcli.core.protocol.api import Request
 
 
 class Send(NamedTuple):
-    """Send ``request`` in exactly this version and resume with its response."""
+    """Send ``request`` in exactly this version and resume with its response. ``last``: if it is accepted the handshake is
+    over, so that requests may follow it.
+    """
 
     request: Request
     version: int
+    last: bool = False
+
+
+class Ahead(NamedTuple):
+    """Send ``request`` in exactly this version and resume at once; an ``Await`` is for its response."""
+
+    request: Request
+    version: int
+
+
+class Await(NamedTuple):
+    """Resume with the next response to what went ahead."""
 
 
 class Compute(NamedTuple):

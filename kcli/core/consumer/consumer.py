@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kcli.core.cluster.cluster import Cluster, check_timeout
 from kcli.core.cluster.fanout import UNKNOWN_TOPIC_PATIENCE
 from kcli.core.cluster.metadata import ClusterView, no_partition
-from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo, list_offsets
+from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo, begin_list_offsets
 from kcli.core.consumer.arguments import (
     Deserializer,
     deserialized,
@@ -184,6 +184,14 @@ class Consumer:
 
     # --- metadata -------------------------------------------------------------------------------------
 
+    def foresee(self, topics: Sequence[str], *, joins: bool = False) -> None:
+        """These topics will be read, in a group if it ``joins``: what that needs is asked for with the first contact."""
+        self.cluster.topics.update(topics)
+        if joins:
+            from kcli.core.cluster.coordinators import Coordinators, KeyType  # as the group does
+
+            Coordinators(self.cluster).foresee(KeyType.GROUP, [self.options.group_id])
+
     def connect(self, timeout: float) -> ClusterView:
         """Connects to the cluster; raises connection and authentication errors before anything is read."""
         return self.cluster.connect(timeout)
@@ -200,10 +208,16 @@ class Consumer:
         """See ``offsets.list_offsets``; LATEST is the log end as visible at this isolation level, with
         ``committed_only=False`` the high watermark.
         """
+        return self.begin_list_offsets(wanted, timeout, committed_only=committed_only)()
+
+    def begin_list_offsets(
+        self, wanted: Mapping[TopicPartition, int], timeout: float, *, committed_only: bool | None = None
+    ) -> Callable[[], dict[TopicPartition, OffsetInfo | KcliError]]:
+        """The same in two steps: what it returns waits for the responses."""
         if committed_only is None:
             committed_only = self.options.isolation_level == "read_committed"
         deadline = self.cluster.deadline(timeout)
-        return list_offsets(self.cluster, wanted, deadline, committed_only=committed_only)
+        return begin_list_offsets(self.cluster, wanted, deadline, committed_only=committed_only)
 
     # --- assignment -----------------------------------------------------------------------------------
 

@@ -186,8 +186,13 @@ class Fetcher:
             node = self._cluster.view.nodes.get(source.node_id)
             for lane in source.lanes:
                 # queued after a fetch in flight, it would not be read before the connection closes
-                purpose = CONTROL if lane.asked else lane.purpose
-                if node is not None and lane.session.id and self._cluster.brokers.offer(node, purpose):
+                brokers = self._cluster.brokers
+                if node is None or not lane.session.id:
+                    continue
+                # The first fetch may have gone through the connection for everything else.
+                own = not lane.asked and brokers.offer(node, lane.purpose) is not None
+                purpose = lane.purpose if own else CONTROL
+                if brokers.offer(node, purpose):
                     self._cluster.send(lane.session.farewell(), node.id, purpose=purpose)
         self._cluster.loop.flush()
 

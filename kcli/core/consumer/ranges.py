@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -72,12 +72,22 @@ def bounds(
     committed_only: bool | None = None,
 ) -> Bounds:
     """Start and end of each partition, both pinned now. ``committed_only``: see ``Consumer.list_offsets``."""
-    wanted = list(partitions)
-    starts = offsets_in(consumer.list_offsets(dict.fromkeys(wanted, EARLIEST), timeout))
-    ends = offsets_in(
-        consumer.list_offsets(dict.fromkeys(wanted, LATEST), timeout, committed_only=committed_only)
-    )
-    return Bounds(starts, ends)
+    return _begin_bounds(consumer, list(partitions), timeout, committed_only)()
+
+
+def _begin_bounds(
+    consumer: Consumer, wanted: list[TopicPartition], timeout: float, committed_only: bool | None = None
+) -> Callable[[], Bounds]:
+    """Together: a leader answers in this order, so that no end is older than its start."""
+    starts = consumer.begin_list_offsets(dict.fromkeys(wanted, EARLIEST), timeout)
+    ends = consumer.begin_list_offsets(dict.fromkeys(wanted, LATEST), timeout, committed_only=committed_only)
+
+    def finish() -> Bounds:
+        found = Bounds(offsets_in(starts()), offsets_in(ends()))
+        # One that was asked for again: records were deleted meanwhile, and there are no others before them.
+        return Bounds(found.starts, {tp: max(end, found.starts[tp]) for tp, end in found.ends.items()})
+
+    return finish
 
 
 def spans(
@@ -99,13 +109,16 @@ def spans(
     before them in any case: what is in an open transaction now is read when it is committed.
     """
     wanted = list(partitions)
-    now = bounds(consumer, wanted, timeout)
+    begun = _begin_bounds(consumer, wanted, timeout)
+    later = _begin_bounds(consumer, wanted, timeout, False) if to_high_watermark else None
+    now = begun()
     start_spec = asked.start or OffsetSpec("earliest", 0)
     starts = _resolve(consumer, wanted, start_spec, now, timeout, on_missing=on_out_of_range)
     committed_only = None
-    if to_high_watermark:
+    if later is not None:
         committed_only = False
-        now = bounds(consumer, wanted, timeout, committed_only=False)
+        beyond = later()
+        now = Bounds(beyond.starts, {tp: max(end, now.ends[tp]) for tp, end in beyond.ends.items()})
     stops = _stops(
         consumer,
         wanted,

@@ -23,6 +23,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from kcli.core.connection.connection import Connection
+from kcli.core.connection.handshake import TooFarAheadError
 from kcli.core.connection.state import State
 from kcli.core.error_codes import RAISE_FILE_LIMIT
 from kcli.core.errors import (
@@ -139,6 +140,7 @@ class Channel:
         self._each = 0.0
         self._buffers = (send_buffer, receive_buffer)
         self._addresses: list[Address] = []
+        self._address: Address | None = None  # the one that it is connected to
         self._socket: socket.socket | None = None
         self._least = 1  # bytes at which the selector reports it readable
         self._refusals: list[str] = []
@@ -325,7 +327,7 @@ class Channel:
 
     def _connect_next(self) -> None:
         while self._addresses:
-            address = self._addresses.pop(0)
+            self._address = address = self._addresses.pop(0)
             self._drop_socket()
             self._least = 1
             self.attempt += 1
@@ -349,6 +351,15 @@ class Channel:
                 self.close(TooManyFilesError(what, why=os.strerror(code).lower(), do=RAISE_FILE_LIMIT))
                 return
         self.close(self._refused())
+
+    def _connect_again(self) -> None:
+        """To the same address: the conversation begins anew."""
+        assert self._address is not None
+        self.connection.begin_again()
+        self._frames = self.connection.frames
+        self._tls_done, self._wants_write_for_tls, self._read_wants_write = self._tls is None, True, False
+        self._addresses.insert(0, self._address)
+        self._connect_next()
 
     def _tune(self, sock: socket.socket) -> None:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -444,6 +455,9 @@ class Channel:
         self.last_used = now
         try:
             self.connection.received(count, now)
+        except TooFarAheadError:
+            self._connect_again()
+            return False
         except KcliError as error:
             self.close(self._not_kafka(error) if isinstance(error, ProtocolError) else error)
             return False
@@ -467,6 +481,8 @@ class Channel:
             return
         try:
             self.connection.computed(value, error, self.clock())
+        except TooFarAheadError:
+            self._connect_again()
         except KcliError as failure:
             self.close(failure)
         else:
@@ -548,6 +564,8 @@ class Channel:
         if not self.connection.is_established:
             refusal = self._tls_refusal(error)
             return self._tls_error(refusal) if refusal else self._left(why=error.strerror or str(error))
+        if not self.connection.has_responded and self.connection.awaits:
+            return self._ended()  # a reset where more was sent than the broker has read before it closed
         why = error.strerror or str(error)
         return OutcomeUnknownError(f"the connection to {self.node} broke", why=why)
 

@@ -141,6 +141,11 @@ class Producer:
 
     # --- metadata ----------------------------------------------------------------------------------
 
+    def foresee(self, topics: Sequence[str]) -> None:
+        """These topics will be written: what that needs is asked for with the first contact."""
+        self._cluster.topics.update(topics)
+        self._sender.foresee()
+
     def connect(self, topics: Sequence[str], timeout: float, topic_patience: float = 0.0) -> None:
         """Connects and checks ``topics``: raises configuration, connection and topic errors before any input is read, and
         UnsupportedError for an option whose feature the broker lacks.

@@ -18,6 +18,7 @@ from kcli.core.producer.idempotence import Idempotence
 from kcli.core.producer.requests import NOT_IDEMPOTENT
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
+_NEW_ID = "producer id"
 _NO_TIMEOUT = 0x7FFF_FFFF  # the field only matters for transactions
 
 
@@ -62,15 +63,15 @@ class ProducerIds:
                 self._refused(refusal)  # what was queued since need not wait for the next attempt
             return self._not_before
         producer_id, epoch = numbers.ids_to_bump() if numbers.producer_id >= 0 else (-1, -1)
-        request = InitProducerIdRequest(
-            transactional_id=None,
-            transaction_timeout_ms=_NO_TIMEOUT,
-            producer_id=producer_id,
-            producer_epoch=epoch,
-        )
+        request = _request(producer_id, epoch)
         self._asking = True
-        self._cluster.send(request).on_done(self._answered)
+        asked = self._cluster.foreseen(_NEW_ID, request) if producer_id < 0 else self._cluster.send(request)
+        asked.on_done(self._answered)
         return NEVER
+
+    def foresee(self) -> None:
+        """An id will be needed: see ``Cluster.foresee``."""
+        self._cluster.foresee(_NEW_ID, _request(-1, -1))
 
     def batch_failed(self, batch: ProducerBatch, error: KcliError) -> None:
         """A batch has failed: if it was numbered, its sequence may now have a gap."""
@@ -110,3 +111,12 @@ class ProducerIds:
         topic = next((batch.tp.topic for batch in self._accumulator.queued()), "TOPIC")
         own = on_topic("WRITE", topic).grant
         return f"{own} (on brokers before 2.8 also --operation idempotent_write --cluster)"
+
+
+def _request(producer_id: int, epoch: int) -> InitProducerIdRequest:
+    return InitProducerIdRequest(
+        transactional_id=None,
+        transaction_timeout_ms=_NO_TIMEOUT,
+        producer_id=producer_id,
+        producer_epoch=epoch,
+    )

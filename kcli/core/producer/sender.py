@@ -120,6 +120,7 @@ class Sender:
         self.transactions: TransactionSteps | None = None
         self._identity: ProducerIds | TransactionSteps | None = None
         self._numbers: Idempotence | None = None
+        self._ids: ProducerIds | None = None
         self._in_flight: dict[TopicPartition, list[ProducerBatch]] = {}
         self._requests_to: defaultdict[int, int] = defaultdict(int)
         self._bytes_to: defaultdict[int, int] = defaultdict(int)
@@ -149,9 +150,14 @@ class Sender:
             )
         elif options.enable_idempotence and self._acks == -1:
             self._numbers = Idempotence()
-            self._identity = ProducerIds(
+            self._identity = self._ids = ProducerIds(
                 cluster, self._numbers, accumulator, lambda: len(self._in_flight), self._drop_queued
             )
+
+    def foresee(self) -> None:
+        """A producer id will be needed, unless transactions ask for theirs."""
+        if self._ids is not None:
+            self._ids.foresee()
 
     # --- the thread ----------------------------------------------------------------------------------
 

@@ -72,6 +72,7 @@ class Contacts:
         self._began: dict[int, tuple[Contact, float]] = {}
         self._cluster = Cluster(options, hooks=Hooks(log=self._log, wire=self._wire))
         self._loop, self._brokers = self._cluster.loop, self._cluster.brokers
+        self._brokers.asks_first = True
         self._brokers.on_channel = self._watch
 
     def __enter__(self) -> Contacts:

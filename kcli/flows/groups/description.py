@@ -51,6 +51,8 @@ def describe_groups(
 
     ``listed``: the result of ListGroups, if known; else it is requested where there is a share or streams group.
     """
+    if offsets:
+        admin.begin_fetch_offsets(names)
     described = admin.describe_groups(names, all_types=True) if names else {}
     rows = {row.group_id: row for row in listed}
     if not rows and any(isinstance(one, UnsupportedError) for one in described.values()):

@@ -7,7 +7,7 @@ is alive, an election may be in progress and is awaited briefly; where none is, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +20,7 @@ from kcli.core.cluster.metadata import (
     no_leader,
     no_partition,
 )
-from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
+from kcli.core.cluster.offsets import EARLIEST, LATEST, Listed, OffsetInfo
 from kcli.core.errors import KcliError, NoLeaderError, NotFoundError, PartlyFailedError
 from kcli.core.types import GroupPartition, OffsetAndMetadata, TopicPartition
 
@@ -116,7 +116,8 @@ def positions(
     }
     names = {tp.topic for of_group in read.values() for tp in of_group}
     names.update(*(topics for topics in subscribed.values() if topics is not None))
-    topics = admin.describe_topics(sorted(names)) if names else {}
+    heard_of = {tp for of_group in read.values() for tp in of_group}
+    topics = admin.describe_topics(sorted(names), heard_of) if names else {}
     partitions = {
         group: sorted(
             of_group.union(
@@ -195,9 +196,15 @@ def log_ends(
     ``topics``: those of the partitions at least, where they were described before.
     """
     found = _readable(partitions, _topics_of(admin, partitions) if topics is None else topics)
-    starts = list_offsets(admin, [tp for tp, reason in found.items() if reason is NOTHING], EARLIEST)
-    ends = list_offsets(admin, [tp for tp, start in starts.items() if isinstance(start, OffsetInfo)], LATEST)
-    last = admin.list_offsets(dict.fromkeys(ends, LATEST), committed_only=True) if stable and ends else {}
+    readable = [tp for tp, reason in found.items() if reason is NOTHING]
+    # Together: a leader answers in this order, so that no end is older than its start.
+    begun = [begin_list_offsets(admin, readable, EARLIEST), begin_list_offsets(admin, readable, LATEST)]
+    if stable and readable:
+        begun.append(admin.begin_list_offsets(dict.fromkeys(readable, LATEST), committed_only=True))
+    starts, ends, *rest = [finish() for finish in begun]
+    last = rest[0] if rest else {}
+    if older := [tp for tp in readable if _is_older(ends[tp], starts[tp])]:
+        ends |= list_offsets(admin, older, LATEST)
     for tp, start in starts.items():
         end = ends.get(tp)
         if isinstance(start, KcliError):
@@ -235,12 +242,22 @@ def _readable(partitions: Collection[TopicPartition], topics: Topics) -> dict[To
     return {tp: _unreadable(tp, topics[tp.topic], known.get(tp)) for tp in sorted(partitions)}
 
 
-def list_offsets(
-    admin: Admin, partitions: Collection[TopicPartition], time: int
-) -> dict[TopicPartition, OffsetInfo | KcliError]:
+def list_offsets(admin: Admin, partitions: Collection[TopicPartition], time: int) -> Listed:
     """The offset by time in each partition; an election delays it by at most ELECTION_PATIENCE."""
+    return begin_list_offsets(admin, partitions, time)()
+
+
+def begin_list_offsets(
+    admin: Admin, partitions: Collection[TopicPartition], time: int
+) -> Callable[[], Listed]:
+    """The same in two steps: what it returns waits for the responses."""
     wanted = dict.fromkeys(partitions, time)
-    return admin.list_offsets(wanted, leader_patience=ELECTION_PATIENCE) if wanted else {}
+    return admin.begin_list_offsets(wanted, leader_patience=ELECTION_PATIENCE) if wanted else dict
+
+
+def _is_older(end: OffsetInfo | KcliError, start: OffsetInfo | KcliError) -> bool:
+    """Whether the end was read before records were deleted that the start is behind: one of the two was asked again."""
+    return isinstance(end, OffsetInfo) and isinstance(start, OffsetInfo) and end.offset < start.offset
 
 
 def _unreadable(tp: TopicPartition, topic: TopicInfo | KcliError, part: PartitionView | None) -> LogEnds:

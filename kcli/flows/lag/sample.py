@@ -139,6 +139,7 @@ def take_sample(admin: Admin, wanted: Wanted, known: Collection[str] = ()) -> La
 
     ``known``: the groups of the sample before. Those that may still exist, though no broker lists them, are ``failed``.
     """
+    at_ms = wall_ms() if wanted.groups else None  # commits are asked for together with the groups
     found = _groups(admin, wanted)
     failed, listing = dict(found.failed), found.listing
     if listing is not None:
@@ -151,6 +152,7 @@ def take_sample(admin: Admin, wanted: Wanted, known: Collection[str] = ()) -> La
         accepts_topic=wanted.accepts_topic,
         failed=failed,
         partial=() if listing is None else listing.missing,
+        at_ms=at_ms,
     )
     undescribed = {name: why for name, why in found.undescribed.items() if name not in sample.failed}
     sample = sample._replace(undescribed=undescribed)
@@ -200,9 +202,12 @@ def sample_of(
     accepts_topic: Accepts | None = None,
     failed: Mapping[str, KcliError] = _NONE,
     partial: Sequence[KcliError] = (),
+    at_ms: int | None = None,
 ) -> LagSample:
-    """The sample of groups whose states and types are known; see ``take_sample``."""
-    failed, at_ms = dict(failed), wall_ms()
+    """The sample of groups whose states and types are known; see ``take_sample``. ``at_ms``: of commits that were asked
+    for before.
+    """
+    failed, at_ms = dict(failed), wall_ms() if at_ms is None else at_ms
     shared = [name for name in types if types[name] == SHARE and name in states]
     others = dict.fromkeys(states) if not shared else dict.fromkeys(states.keys() - set(shared))
     committed = admin.fetch_offsets(others) if others else {}
@@ -227,14 +232,14 @@ def sample_of(
     return LagSample(at_ms, wanted, bounds, failed, partial)
 
 
-def _topics_of(admin: Admin, groups: Iterable[GroupSample]) -> Topics:
+def _topics_of(admin: Admin, groups: Sequence[GroupSample]) -> Topics:
     """The topics that groups have commits in, or read."""
     names = {tp.topic for tp in _partitions_of(groups)}
     for one in groups:
         if one.description is not None:
             names.update(tp.topic for tp in _assigned(one.description))
             names.update(subscribed(one.description) or ())
-    return admin.describe_topics(sorted(names)) if names else {}
+    return admin.describe_topics(sorted(names), _partitions_of(groups)) if names else {}
 
 
 def _partitions_of(groups: Iterable[GroupSample]) -> set[TopicPartition]:
@@ -267,6 +272,7 @@ def _groups(admin: Admin, wanted: Wanted) -> _Groups:
     described: dict[str, GroupDescription] = {}
     failed: dict[str, KcliError] = {}
     if wanted.groups:
+        admin.begin_fetch_offsets(wanted.groups)
         for name, found in admin.describe_groups(wanted.groups, all_types=True).items():
             if isinstance(found, KcliError):
                 failed[name] = found

@@ -53,6 +53,8 @@ def committed_groups(
     found: dict[str, GroupDescription] = dict(held or {})
     failures: dict[GroupTopic, KcliError] = {}
     left = [name for name in names if name not in found]
+    if not found:
+        admin.begin_fetch_offsets(left)
     described = admin.describe_groups(left, include_operations=True, all_types=True) if left else {}
     name_nearest(admin, {name: group for name, group in described.items() if name not in may_be_absent})
     for name, group in described.items():

@@ -181,14 +181,16 @@ class _Logs:
     ) -> None:
         self.present = present
         there = {tp for _, tp in pairs if tp.partition in present.get(tp.topic, ())}
-        self.starts = self._list(admin, dict.fromkeys(there, EARLIEST))
-        self.ends = self._list(admin, dict.fromkeys(there, LATEST))
         wanted = {  # such a target is the same for all groups
             tp: time
             for group, tp in pairs
             if (time := request.targets[group].listed) is not None and tp in there
         }
-        self.at_times = self._list(admin, wanted)
+        starts = self._begin(admin, dict.fromkeys(there, EARLIEST))
+        ends = self._begin(admin, dict.fromkeys(there, LATEST))
+        self.starts, self.ends = starts(), ends()
+        # Not together with them: an end that has to be asked for again would be behind records that no time counts.
+        self.at_times = self._begin(admin, wanted)()
         times = {tp: time for tp, time in wanted.items() if time >= 0}
         self.disorder = {} if disorders is None else disorders(self._limits(times))
         self.acknowledged: dict[str, Mapping[TopicPartition, int]] = {}
@@ -201,10 +203,10 @@ class _Logs:
         for name, starts in (admin.share_offsets(shares) if shares else {}).items():
             self.acknowledged[name] = {} if isinstance(starts, KcliError) else acknowledged(starts, ends)
 
-    def _list(
+    def _begin(
         self, admin: Admin, wanted: Mapping[TopicPartition, int]
-    ) -> Mapping[TopicPartition, OffsetInfo | KcliError]:
-        return admin.list_offsets(wanted, leader_patience=ELECTION_PATIENCE) if wanted else {}
+    ) -> Callable[[], Mapping[TopicPartition, OffsetInfo | KcliError]]:
+        return admin.begin_list_offsets(wanted, leader_patience=ELECTION_PATIENCE) if wanted else dict
 
     def _limits(self, times: Mapping[TopicPartition, int]) -> list[TimeLimit]:
         """The offsets at a time that records follow."""

@@ -20,6 +20,7 @@ from kcli.core.cluster.metadata import ClusterView, PartitionView, unknown_topic
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import BrokerError, KcliError, TimedOutError
 from kcli.core.types import Node, TopicPartition, TopicSpec
+from tests.unit.at_once import AtOnce
 
 
 def topic(
@@ -29,7 +30,7 @@ def topic(
     return TopicInfo(name, "id", internal, parts)
 
 
-class StandIn:
+class StandIn(AtOnce):
     """Three topics; remembers what it was told to change."""
 
     def __init__(self) -> None:
@@ -54,7 +55,9 @@ class StandIn:
     def list_topics(self) -> list[TopicInfo]:
         return list(self.topics.values())
 
-    def describe_topics(self, names: Sequence[str]) -> dict[str, TopicInfo | KcliError]:
+    def describe_topics(
+        self, names: Sequence[str], _partitions: object = ()
+    ) -> dict[str, TopicInfo | KcliError]:
         return {name: self.topics.get(name) or unknown_topic(name, self.topics) for name in names}
 
     def describe_partitions(self, names: Sequence[str] | None = None) -> dict[str, TopicInfo | KcliError]:

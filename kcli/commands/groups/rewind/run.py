@@ -97,6 +97,8 @@ class _Run:
                 new_watcher(self.inv, admin, self.watch_limit),
                 self._report_released,
             )
+            if not self.asked.all_groups:
+                admin.foresee(groups=names, topics=True)
             cluster = connect(self.inv, admin)
             change = OffsetsChange(
                 lambda admin: self._plan(admin, cluster, live.barriers),

@@ -4,11 +4,11 @@ The same on a new connection and on an established one whose session is about to
 """
 
 from collections.abc import Generator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from kcli.core.connection.sasl.exchange import Exchange, ExchangeError
+from kcli.core.connection.sasl.exchange import Exchange, ExchangeError, First, Last
 from kcli.core.connection.sasl.login import Login
-from kcli.core.connection.steps import Compute, Send
+from kcli.core.connection.steps import Ahead, Await, Compute, Send
 from kcli.core.error_codes import (
     ILLEGAL_SASL_STATE,
     NONE,
@@ -24,30 +24,69 @@ from kcli.core.types import Node
 
 _WRAPPED = 1
 """From this version of SaslHandshake on, messages travel in SaslAuthenticate; every broker since 1.0 has it."""
+_OLDEST = 0
+"""The version of SaslAuthenticate that goes ahead; only the last response of an exchange has more in newer ones."""
 _LONGEST_TEXT = 500
 _MOST_NAMES = 20
 
-Steps = Generator[Send | Compute, Any, float]
+Steps = Generator[Send | Await | Compute, Any, float]
+
+
+class Opening(NamedTuple):
+    """What went to the broker before it had reported its versions: SaslHandshake and, where ``sent``, the first message,
+    which is ``step``.
+    """
+
+    exchange: Exchange
+    step: bytes | Compute
+    sent: bool
+
+
+def open_ahead(node: Node, login: Login) -> Generator[Ahead, Any, Opening]:
+    """The beginning of ``authenticate``, behind a request for the versions.
+
+    Brokers read the next request once they have answered the one before, also while they authenticate. The versions are
+    those that every broker has since 1.0.
+    """
+    login.begin()
+    exchange = login.credentials.begin(node.host)
+    step = next(exchange)
+    yield Ahead(SaslHandshakeRequest(mechanism=login.mechanism), _WRAPPED)
+    if isinstance(step, First):
+        yield Ahead(SaslAuthenticateRequest(auth_bytes=step), _OLDEST)
+    return Opening(exchange, step, isinstance(step, First))
 
 
 def authenticate(
-    node: Node, login: Login, apis: Mapping[int, tuple[int, int]], *, again: bool = False
+    node: Node,
+    login: Login,
+    apis: Mapping[int, tuple[int, int]],
+    *,
+    again: bool = False,
+    opening: Opening | None = None,
 ) -> Steps:
     """Returns for how many seconds the session is valid (infinite without a limit).
 
     AuthError if the broker refuses the client, or is not to be trusted; ConnectError for what may pass by itself.
-    ``again``: the connection was authenticated before.
+    ``again``: the connection was authenticated before. ``opening``: what was sent already.
     """
-    login.begin()
+    if opening is None:
+        login.begin()
     peer = str(node)
     handshake_version = choose_version(SaslHandshakeRequest, apis, peer, lowest=_WRAPPED)
     version = choose_version(SaslAuthenticateRequest, apis, peer)
-    response = yield Send(SaslHandshakeRequest(mechanism=login.mechanism), handshake_version)
+    if opening is None:
+        response = yield Send(SaslHandshakeRequest(mechanism=login.mechanism), handshake_version)
+    else:
+        response = yield Await()
     if response.error_code != NONE:
         error = _refused_handshake(peer, login, response, again=again)
         raise error if isinstance(error, ConnectError) else login.refused(error)
     try:
-        lifetime_ms = yield from _converse(peer, login, login.credentials.begin(node.host), version)
+        if opening is None:
+            exchange = login.credentials.begin(node.host)
+            opening = Opening(exchange, next(exchange), sent=False)
+        lifetime_ms = yield from _converse(peer, login, opening, version)
     except ExchangeError as failed:
         raise login.refused(login.failure(peer, failed.why, failed.do)) from failed.__cause__
     except ConnectError:
@@ -60,16 +99,22 @@ def authenticate(
 
 
 def _converse(
-    peer: str, login: Login, exchange: Exchange, version: int
-) -> Generator[Send | Compute, Any, int]:
-    """Carries the messages of ``exchange``; returns the session's lifetime in milliseconds."""
+    peer: str, login: Login, opening: Opening, version: int
+) -> Generator[Send | Await | Compute, Any, int]:
+    """Carries the messages of an exchange; returns the session's lifetime in milliseconds."""
     lifetime_ms = 0
-    step = next(exchange)
+    exchange, step, sent = opening
     while True:
         if isinstance(step, Compute):
             received = yield from _computed(step)
         else:
-            response = yield Send(SaslAuthenticateRequest(auth_bytes=step), version)
+            if sent:
+                response = yield Await()
+            else:
+                response = yield Send(
+                    SaslAuthenticateRequest(auth_bytes=step), version, isinstance(step, Last)
+                )
+            sent = False
             lifetime_ms = response.session_lifetime_ms
             received = response.auth_bytes
             if response.error_code != NONE:

@@ -12,6 +12,15 @@ from kcli.core.secret import Secret
 LARGEST_MESSAGE = 4_096
 """Bytes of a broker's message; those of all mechanisms are far smaller."""
 
+
+class First(bytes):
+    """A first message without a secret: it may be sent before the broker has accepted the mechanism."""
+
+
+class Last(bytes):
+    """A message after which only the broker speaks, or closes the connection: requests may follow it."""
+
+
 Exchange = Generator[bytes | Compute, Any, None]
 """Yields messages for the broker, and is sent the broker's; or yields ``Compute`` and is sent the result.
 

@@ -1,6 +1,6 @@
 """PLAIN (RFC 4616): the user name and the password as they are. Refused without TLS (see ``registry``)."""
 
-from kcli.core.connection.sasl.exchange import CHECK_PASSWORD, Credentials, Exchange, user_and_password
+from kcli.core.connection.sasl.exchange import CHECK_PASSWORD, Credentials, Exchange, Last, user_and_password
 from kcli.core.options import ClientOptions
 from kcli.core.secret import Secret
 
@@ -13,4 +13,4 @@ def prepare(options: ClientOptions) -> Credentials:
 
 def plain(user: str, password: Secret) -> Exchange:
     """One message, without an authorization id: Kafka accepts none but the user name."""
-    yield b"\0".join((b"", user.encode(), password.reveal().encode()))
+    yield Last(b"\0".join((b"", user.encode(), password.reveal().encode())))

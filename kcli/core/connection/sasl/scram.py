@@ -20,6 +20,8 @@ from kcli.core.connection.sasl.exchange import (
     Credentials,
     Exchange,
     ExchangeError,
+    First,
+    Last,
     user_and_password,
 )
 from kcli.core.connection.steps import Compute
@@ -62,7 +64,7 @@ def scram(user: str, password: Secret, digest: str, *, nonce: str = "", token: b
     """
     nonce = nonce or secrets.token_urlsafe(_NONCE_BYTES)
     first = f"n={escaped(user)},r={nonce}{',tokenauth=true' if token else ''}"
-    server_first = _text((yield (_GS2_HEADER + first).encode()))
+    server_first = _text((yield First((_GS2_HEADER + first).encode())))
     challenge = parse_challenge(server_first, nonce)
     salted = yield Compute(lambda: salted_password(password, challenge.salt, challenge.iterations, digest))
     without_proof = f"c={base64.b64encode(_GS2_HEADER.encode()).decode()},r={challenge.nonce}"
@@ -70,7 +72,7 @@ def scram(user: str, password: Secret, digest: str, *, nonce: str = "", token: b
     client_key = hmac.digest(salted, b"Client Key", digest)
     signature = hmac.digest(hashlib.new(digest, client_key).digest(), signed, digest)
     proof = bytes(a ^ b for a, b in zip(client_key, signature, strict=True))
-    final = _text((yield f"{without_proof},p={base64.b64encode(proof).decode()}".encode()))
+    final = _text((yield Last(f"{without_proof},p={base64.b64encode(proof).decode()}".encode())))
     expected = hmac.digest(hmac.digest(salted, b"Server Key", digest), signed, digest)
     if not hmac.compare_digest(parse_signature(final), expected):
         raise ExchangeError(

@@ -21,6 +21,7 @@ from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnsupportedError
 from kcli.core.types import Node, OffsetAndMetadata, Record, TopicPartition
 from tests.log_reader import LogReader
+from tests.unit.at_once import AtOnce
 
 T0, T1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 PAY = TopicPartition("pay", 0)
@@ -47,7 +48,7 @@ COMMITS: dict[str, Committed] = {
 }
 
 
-class StandIn:
+class StandIn(AtOnce):
     """Two topics from 10 to 110, and four groups."""
 
     def __init__(self) -> None:
@@ -89,7 +90,9 @@ class StandIn:
     def fetch_offsets(self, wanted: Mapping[str, None]) -> dict[str, Committed | KcliError]:
         return {name: self.commits[name] for name in wanted}
 
-    def describe_topics(self, names: Sequence[str]) -> dict[str, TopicInfo | KcliError]:
+    def describe_topics(
+        self, names: Sequence[str], _partitions: object = ()
+    ) -> dict[str, TopicInfo | KcliError]:
         counts = {"orders": 2, "pay": 1, "__consumer_offsets": 1}
         return {
             name: TopicInfo(name, "", False, tuple(PartitionView(n, 1) for n in range(counts[name])))

@@ -20,11 +20,12 @@ from kcli.core.errors import BrokerError, ConnectError, KcliError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.transfer import exporting
 from kcli.flows.transfer.exporting import DRAINED, Unread
+from tests.unit.at_once import AtOnce
 
 NO_TOPIC = "topic refunds does not exist"
 
 
-class StandIn:
+class StandIn(AtOnce):
     """Groups of all kinds: ``orders`` of one id, a topic that has been deleted, a share group."""
 
     def __init__(self) -> None:
@@ -64,7 +65,9 @@ class StandIn:
     def fetch_offsets(self, wanted: Mapping[str, object]) -> dict[str, Committed | KcliError]:
         return {name: self.committed.get(name, {}) for name in wanted}
 
-    def describe_topics(self, names: Sequence[str]) -> dict[str, TopicInfo | KcliError]:
+    def describe_topics(
+        self, names: Sequence[str], _partitions: object = ()
+    ) -> dict[str, TopicInfo | KcliError]:
         gone = NotFoundError("topic refunds does not exist")
         return {name: gone if name == "refunds" else TopicInfo(name, "id", False, ()) for name in names}
 

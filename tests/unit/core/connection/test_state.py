@@ -36,6 +36,12 @@ EXPECTED = {
     (State.HANDSHAKE, Event.DRAINED): None,
     (State.READY, Event.DRAINED): None,
     (State.DRAINING, Event.DRAINED): State.REAUTHENTICATING,
+    (State.CONNECTING, Event.AGAIN): None,
+    (State.HANDSHAKE, Event.AGAIN): State.CONNECTING,
+    (State.READY, Event.AGAIN): None,
+    (State.DRAINING, Event.AGAIN): None,
+    (State.REAUTHENTICATING, Event.AGAIN): None,
+    (State.CLOSED, Event.AGAIN): None,
     (State.REAUTHENTICATING, Event.DRAINED): None,
     (State.CLOSED, Event.DRAINED): None,
 }

@@ -3,7 +3,10 @@
 import struct
 from typing import Any
 
+from kcli.core.connection.ahead import Expected
 from kcli.core.connection.connection import Completion, Connection
+from kcli.core.connection.plan import Plan
+from kcli.core.connection.sasl.login import Login
 from kcli.core.future import Future
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.protocol import codec, compiler
@@ -46,11 +49,19 @@ def metadata(correlation_id: int, cluster: str = "c", version: int = 12) -> byte
 class Peer:
     """A Connection with what it completed and a way to feed it."""
 
-    def __init__(self, hooks: Hooks = NO_HOOKS, max_frame: int = 1_000_000) -> None:
+    def __init__(
+        self,
+        hooks: Hooks = NO_HOOKS,
+        max_frame: int = 1_000_000,
+        *,
+        expected: Expected | None = None,
+        login: Login | None = None,
+    ) -> None:
         self.completed: list[Completion] = []
         self.connection = Connection(
-            NODE, client_id="me", max_frame_bytes=max_frame, complete=self._complete, hooks=hooks
-        )
+            NODE, client_id="me", max_frame_bytes=max_frame, complete=self._complete, hooks=hooks, login=login,
+            expected=expected,
+        )  # fmt: skip
 
     def _complete(self, completion: Completion) -> None:
         self.completed.append(completion)
@@ -67,7 +78,9 @@ class Peer:
         self.feed(offers())
         return self
 
-    def ask(self, request: Request | None = None, *, now: float = 0.0, deadline: float = 30.0) -> Future[Any]:
+    def ask(
+        self, request: Request | Plan | None = None, *, now: float = 0.0, deadline: float = 30.0
+    ) -> Future[Any]:
         future: Future[Any] = Future()
         self.connection.request(request or MetadataRequest(topics=[]), future, now, deadline)
         return future

@@ -9,12 +9,13 @@ from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import BrokerError, KcliError, NoLeaderError, NotFoundError, UnknownPartitionError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.offsets import NO_LEADER, NO_PARTITION, NO_TOPIC, Position, positions
+from tests.unit.at_once import AtOnce
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 GONE = TopicPartition("gone", 0)
 
 
-class StandIn:
+class StandIn(AtOnce):
     """Topic t with two partitions, of which the second has no leader; remembers what it was asked."""
 
     def __init__(self, commits: Mapping[str, Any]) -> None:
@@ -26,7 +27,9 @@ class StandIn:
         self.asked.append("commits")
         return {group: self.commits[group] for group in wanted}
 
-    def describe_topics(self, names: Sequence[str]) -> dict[str, TopicInfo | KcliError]:
+    def describe_topics(
+        self, names: Sequence[str], _partitions: object = ()
+    ) -> dict[str, TopicInfo | KcliError]:
         self.asked.append("topics")
         parts = (PartitionView(0, 1), PartitionView(1, -1))
         return {n: TopicInfo(n, "", False, parts) if n == "t" else unknown_topic(n, ["t"]) for n in names}

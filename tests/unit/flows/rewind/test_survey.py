@@ -18,12 +18,13 @@ from kcli.flows.rewind.plan import RewindPlan
 from kcli.flows.rewind.scope import Scope
 from kcli.flows.rewind.survey import RewindRequest, survey
 from kcli.flows.rewind.targets import Target
+from tests.unit.at_once import AtOnce
 
 T0, T1, GONE = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("gone", 0)
 COMMIT = OffsetAndMetadata(15, "m", 3)
 
 
-class StandIn:
+class StandIn(AtOnce):
     """Topic ``t`` of two partitions, a group ``g`` with a commit in one of them; remembers what was listed."""
 
     def __init__(self) -> None:
@@ -59,7 +60,9 @@ class StandIn:
     def fetch_offsets(self, wanted: Mapping[str, Collection[TopicPartition] | None]) -> dict[str, Any]:
         return {name: dict(self.committed) if name == "g" else {} for name in wanted}
 
-    def describe_topics(self, names: Sequence[str]) -> dict[str, TopicInfo | KcliError]:
+    def describe_topics(
+        self, names: Sequence[str], _partitions: object = ()
+    ) -> dict[str, TopicInfo | KcliError]:
         parts = tuple(PartitionView(n, 1, 4, (1,), (1,)) for n in range(2))
         return {
             name: TopicInfo(name, "id", False, parts)

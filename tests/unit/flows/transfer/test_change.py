@@ -13,6 +13,7 @@ from kcli.flows.rewind.plan import RewindPlan
 from kcli.flows.transfer.change import at_times, survey_import
 from kcli.flows.transfer.importing import ImportRequest, import_targets
 from kcli.flows.transfer.saved_offset import SavedOffset
+from tests.unit.at_once import AtOnce
 from tests.unit.flows.rewind.test_survey import COMMIT, T0, T1, StandIn
 
 
@@ -95,7 +96,7 @@ def test_ends_are_read_before_times_and_times_only_when_requested() -> None:
     assert admin.listed == [{EARLIEST}, {LATEST}]
 
 
-class Clock:
+class Clock(AtOnce):
     """A log whose offsets are its times; records the requests."""
 
     def __init__(self) -> None:

@@ -85,7 +85,7 @@ def gzip_library() -> Any:
 
 @lru_cache(maxsize=1)
 def lz4_library() -> Any:
-    """``lz4.frame`` if the extra ``fast`` is installed, else None: ``lz4_frame`` beside this module replaces it."""
+    """``lz4.frame`` if the library is installed, else None: ``lz4_frame`` beside this module replaces it."""
     try:
         return import_module("lz4.frame")
     except ImportError:

@@ -1,4 +1,4 @@
-"""lz4 by cramjam, for installations without the library ``lz4``, which has no wheels for musl and for Python 3.14t.
+"""lz4 by cramjam, for installations that leave the library ``lz4`` out: it has no wheels for musl and for Python 3.14t.
 
 It frames blocks that do not depend on each other, as Java reads no others: cramjam makes such frames with its high
 compression only, in blocks of 64 KiB; blocks of the fast compressor are framed here, with the bytes that ``lz4`` writes.

@@ -4,10 +4,10 @@ reader of files (``SourceFiles``) and a finder of sandboxes are handed in; the r
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kcli.core.addresses import broker_addresses
+from kcli.core.classes import NamedTuple, dataclass, field
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.near_names import near_names
 from kcli.files.user_file import FileState, NotAFileError, TooLargeError, read_bounded

@@ -2,7 +2,6 @@
 
 import errno
 from contextlib import ExitStack, closing, nullcontext
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kcli.account.survey import Missing
@@ -36,6 +35,7 @@ from kcli.commands.consume.scope import (
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.exit import abandon
 from kcli.commands.shared.topic_choice import Topics
+from kcli.core.classes import replace
 from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span

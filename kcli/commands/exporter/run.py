@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from threading import Event
 
@@ -11,6 +10,7 @@ from kcli.commands.exporter.sampling import Sampler, samplers
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.exit import orderly_end
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import replace
 from kcli.core.errors import ConnectError, NotKafkaError, TimedOutError
 from kcli.exporter.address import parse_address
 from kcli.exporter.server import READY, STOPPING, notify

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from shlex import quote
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.commands.shared.context import Invocation
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError, PartlyFailedError
 from kcli.flows.expectation import Expectation
 from kcli.flows.produce.run import ProduceResult

@@ -5,15 +5,15 @@ Loaded by commands, not at start. Times and offsets are parsed by ``kcli.core.po
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.options import DURATION, ParamType
 from kcli.commands.shared.usage import usage
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.clock import wall_ms
 from kcli.core.codecs.codec import check_level, codec_by_name
 from kcli.core.errors import ConfigError

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.account.survey import Missing
 from kcli.commands.shared.cluster import connect, open_admin, readable, unique, warn_of_hidden
@@ -15,6 +14,7 @@ from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
+from kcli.core.classes import NamedTuple, replace
 from kcli.core.cluster.metadata import OR_HIDDEN, no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError

@@ -1,10 +1,10 @@
 """Describes the cluster's brokers and their log directories."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 from kcli.core.admin.controller_changes import make_change
+from kcli.core.classes import dataclass, replace
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.everywhere import ask_brokers, ask_every_broker
 from kcli.core.connection.plan import Broker, Plan

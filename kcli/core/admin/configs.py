@@ -1,10 +1,10 @@
 """Configurations of topics, brokers and groups: describes values with their sources, and alters single keys."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TypeVar
 
+from kcli.core.classes import dataclass, replace
 from kcli.core.cluster.cluster import ANY, Cluster
 from kcli.core.cluster.fanout import Ask, Items, Part, Read, fan_out, portions, verdict
 from kcli.core.cluster.metadata import unknown_topic

@@ -6,8 +6,8 @@ leader has the batch, which would be stored twice if it were numbered anew after
 """
 
 import random
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.error_codes import (
     NOT_CONTROLLER,
     NOT_ENOUGH_REPLICAS_AFTER_APPEND,

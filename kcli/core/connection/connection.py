@@ -16,9 +16,9 @@ from __future__ import annotations
 import struct
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kcli.core.classes import dataclass
 from kcli.core.connection.framing import BufferPool, Frame, FrameReader
 from kcli.core.connection.handshake import BrokerApiVersions, Handshake, handshake, reauthentication
 from kcli.core.connection.plan import Broker, Plan

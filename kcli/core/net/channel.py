@@ -20,8 +20,9 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from kcli.core.classes import NamedTuple
 from kcli.core.connection.connection import Connection
 from kcli.core.connection.state import State
 from kcli.core.error_codes import RAISE_FILE_LIMIT

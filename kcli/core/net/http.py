@@ -10,8 +10,10 @@ import http.client
 import ssl
 import urllib.request
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
+
+from kcli.core.classes import NamedTuple
 
 _CHUNK = 1 << 16
 

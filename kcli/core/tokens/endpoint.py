@@ -10,10 +10,10 @@ import json
 import ssl
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.clock import monotonic, wall
 from kcli.core.connection.sasl.token import Token
 from kcli.core.errors import AuthError, ConfigError, ConnectError

@@ -8,9 +8,9 @@ commit it.
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Protocol
 
+from kcli.core.classes import dataclass, field
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.partition_recovery import TopicRecreatedError

@@ -12,8 +12,9 @@ expressions with lookaround (``tests/unit/flows/filters``).
 import re
 from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from kcli.core.classes import NamedTuple
 from kcli.flows.filters.selection import BatchFields, Mask, both
 
 if TYPE_CHECKING:

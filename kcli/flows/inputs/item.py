@@ -5,9 +5,9 @@ counted from 0 in each input; *rows* are the records sent of a chunk, counted fr
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.errors import KcliError
 
 BAD_INPUT = "BAD_INPUT"

@@ -10,11 +10,10 @@ import http.client
 import ssl
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from kcli.core import clock
+from kcli.core.classes import NamedTuple, dataclass, field
 from kcli.core.errors import ConfigError
 from kcli.core.net.http import HttpConnection, basic, failure, https_connection, read_body
 from kcli.core.net.tls.context import make_context

@@ -7,12 +7,12 @@ Needs the package ``cryptography``, as ``certificates.py``.
 import base64
 import json
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
+from kcli.core.classes import dataclass
 from kcli.core.secret import Secret
 from kcli.sandbox.security.names import AUDIENCE, ISSUER
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from kcli.core.classes import replace
 from kcli.serde.errors import RegistryError, SchemaNotFoundError
 from kcli.serde.foreign.serde import Fetched, SchemaSource
 from kcli.serde.foreign.wire import CONTENT, GLOBAL, Located, named_message, split_apicurio

@@ -1,8 +1,8 @@
 """Registry addresses from ``schema.registry.url``, and credentials. Pure; ``str`` never shows secrets."""
 
-from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
+from kcli.core.classes import dataclass, field
 from kcli.core.errors import ConfigError
 from kcli.core.net.http import basic
 from kcli.serde.registry.bearer import sends_token

@@ -12,10 +12,10 @@ import random
 import ssl
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
+from kcli.core.classes import NamedTuple, fields
 from kcli.core.clock import wall
 from kcli.core.errors import AuthError, ConfigError
 from kcli.core.net.http import HttpConnection, Proxy, failure, https_connection, read_body

@@ -14,12 +14,12 @@ import hmac
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
 from kcli.core import clock
+from kcli.core.classes import dataclass
 from kcli.core.connection.sasl.exchange import LARGEST_MESSAGE, Credentials, Exchange, ExchangeError
 from kcli.core.connection.steps import Compute
 from kcli.core.errors import ConfigError

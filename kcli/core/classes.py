@@ -275,7 +275,7 @@ def _annotations(space: Any) -> dict[str, Any]:
 
 def _is_class_variable(annotation: Any) -> bool:
     if isinstance(annotation, str):
-        return annotation.startswith("ClassVar")
+        return annotation.startswith(("ClassVar", "typing.ClassVar"))
     return str(annotation).startswith("typing.ClassVar") if hasattr(annotation, "__origin__") else False
 
 
@@ -316,7 +316,7 @@ def _dataclass(
         fields | own,
     )
 
-    def init(self: Any, *values: Any, **named: Any) -> None:
+    def init(self: Any, /, *values: Any, **named: Any) -> None:
         plan.fill(self, values, named)
 
     added: dict[str, Any] = {"__plan__": plan}
@@ -388,7 +388,7 @@ def _new_method(fields: tuple[str, ...], defaults: dict[str, Any]) -> Any:
     """The ``__new__`` of a named tuple."""
     made = 0
 
-    def new(cls: Any, *values: Any, **named: Any) -> Any:
+    def new(cls: Any, /, *values: Any, **named: Any) -> Any:
         nonlocal made
         made += 1
         if made > _FEW:

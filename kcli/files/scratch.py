@@ -5,7 +5,6 @@ another folder may have less room.
 """
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
@@ -20,8 +19,10 @@ class ScratchFile:
         self.size = 0
         self._folder = os.environ.get("TMPDIR", "")
         with self._naming():
-            self._folder = self._folder or tempfile.gettempdir()
-            self._file: BinaryIO = tempfile.TemporaryFile(buffering=0, dir=self._folder)  # noqa: SIM115
+            from tempfile import TemporaryFile, gettempdir  # rare
+
+            self._folder = self._folder or gettempdir()
+            self._file: BinaryIO = TemporaryFile(buffering=0, dir=self._folder)  # noqa: SIM115
 
     def append(self, data: bytes) -> int:
         """Writes behind what is there."""

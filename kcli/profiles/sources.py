@@ -11,7 +11,7 @@ from kcli.core.classes import NamedTuple, dataclass, field
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.near_names import near_names
 from kcli.files.user_file import FileState, NotAFileError, TooLargeError, read_bounded
-from kcli.files.xdg import config_home
+from kcli.files.xdg import config_file
 from kcli.profiles.environment import kafka_pairs, kcli_pairs
 from kcli.profiles.profile import COMMAND_LINE, Pair, Profile, Report, raise_error
 from kcli.profiles.properties import PropertiesFile, parse_properties, split_pair
@@ -294,7 +294,7 @@ _TOML = "move it away, then `kcli profile add NAME -b HOST:PORT` writes a new on
 
 def config_paths() -> tuple[str, ...]:
     """The ``config.toml`` of this user and of the system, whether they exist or not."""
-    return str(config_home() / "config.toml"), SYSTEM_CONFIG
+    return config_file(), SYSTEM_CONFIG
 
 
 class SourceFiles:

@@ -4,10 +4,10 @@
 ``Invocation.finish``, which call ``print_error`` and ``kcli.core.exit_codes.worst``.
 """
 
+import _signal as signal  # type: ignore[import-not-found] # all of `signal` that is used here, without its enumerations
 import contextlib
 import errno
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

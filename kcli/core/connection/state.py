@@ -4,7 +4,6 @@ without a new authentication (KIP-368). Pure: given ``now``.
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING
 
 from kcli.core.state_cell import TableKey
@@ -74,5 +73,7 @@ class Session:
     def begin(self, now: float, lifetime: float) -> None:
         """A broker accepted the client for ``lifetime`` seconds."""
         self.lifetime = lifetime
-        part = random.uniform(_EARLIEST, _LATEST)
+        from random import uniform  # only where brokers end sessions
+
+        part = uniform(_EARLIEST, _LATEST)
         self.renew_at = now + lifetime * part

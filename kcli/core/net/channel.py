@@ -12,10 +12,10 @@ reported (``tests/unit/core/net/test_channel.py``).
 
 from __future__ import annotations
 
+import _socket as socket  # all of `socket` that is used here, without its enumerations
 import errno
 import itertools
 import os
-import socket
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -11,7 +11,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -38,7 +37,9 @@ class RecordCommand:
                 f"--ack-after-exec {text!r} is not a command", why=error.why, do=error.do
             ) from None
         self._environ = environ
-        self._folder = tempfile.TemporaryDirectory(prefix="kcli-record-")
+        from tempfile import TemporaryDirectory  # loads five more modules
+
+        self._folder = TemporaryDirectory(prefix="kcli-record-")
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> RecordCommand:
@@ -56,7 +57,9 @@ class RecordCommand:
                 path = Path(self._folder.name) / name.lower()
                 path.write_bytes(data)
                 files[f"KCLI_{name}_FILE"] = str(path)
-        with tempfile.TemporaryFile() as stdin:
+        from tempfile import TemporaryFile
+
+        with TemporaryFile() as stdin:
             stdin.write(line)
             stdin.seek(0)
             try:

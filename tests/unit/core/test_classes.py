@@ -162,7 +162,7 @@ def test_every_dataclass_of_kcli_is_as_the_standard_library_makes_it(every_class
             assert (kind.__hash__ is None) == (twin.__hash__ is None), kind
             if kind.__hash__ is not None:
                 assert hash(own) == hash(_filled(kind, fields))
-        if "slots" in kind.__plan__.flags and kind.__plan__.flags["slots"]:  # type: ignore[attr-defined]
+        if kind.__plan__.flags.get("slots"):  # type: ignore[attr-defined]
             assert hasattr(own, "__dict__") == any(
                 hasattr(base, "__dict__") and "__dict__" in vars(base) for base in kind.__mro__
             ), kind
@@ -307,4 +307,4 @@ def test_mutable_defaults_are_refused():
 
         @dataclass
         class Wrong:
-            names: list[str] = []  # noqa: RUF008 - this is the mistake
+            names: list[str] = []  # noqa: RUF012 - this is the mistake

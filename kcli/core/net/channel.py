@@ -369,7 +369,9 @@ class Channel:
         self.forget(self)  # wrapping detaches the descriptor from the plain socket
         try:
             self._socket = self._tls.wrap_socket(
-                plain, server_hostname=certified_name(self.node.host), do_handshake_on_connect=False
+                cast("Any", plain),
+                server_hostname=certified_name(self.node.host),
+                do_handshake_on_connect=False,
             )
         except (OSError, ValueError) as error:
             self._socket = None

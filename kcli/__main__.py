@@ -28,7 +28,7 @@ def main() -> None:
     import gc  # not loaded by the interpreter: see above
 
     # The default of Python 3.13. With the previous 700, imports would be searched for garbage forty times.
-    gc.set_threshold(2_000)
+    gc.set_threshold(50_000)
     if sys.argv[1:2] == ["__complete"]:
         _complete(sys.argv[2:])
     try:

@@ -19,7 +19,6 @@ from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.error_codes import RAISE_FILE_LIMIT
 from kcli.core.errors import BrokerError, KcliError, StoppedError
 from kcli.core.exit_codes import ExitCode, signalled
-from kcli.files.atomic import described
 from kcli.output.folding import folded_text
 from kcli.output.sanitise import visible, visible_json
 from kcli.output.terminal import is_terminal, terminal_size
@@ -109,6 +108,8 @@ def describe(error: BaseException) -> tuple[int, str, str, str]:
             RAISE_FILE_LIMIT,
         )
     if isinstance(error, OSError) and error.filename is not None:
+        from kcli.files.atomic import described
+
         return (ExitCode.FAILED, *described(error))
     if isinstance(error, MemoryError) or str(error) == _NO_THREAD:
         return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.account.survey import Missing
 from kcli.commands.shared.cluster import connect, open_admin, readable, unique, warn_of_hidden
@@ -21,8 +21,10 @@ from kcli.core.errors import KcliError
 from kcli.core.positions import SPECIAL_NAMES, OffsetSpec
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import LogEnds, log_ends, offsets_at, unknown_offsets
-from kcli.flows.topics.sizes import TopicSize, topic_sizes
 from kcli.output.tables import Column
+
+if TYPE_CHECKING:
+    from kcli.flows.topics.sizes import TopicSize
 
 
 def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: bool, sort: str) -> int:
@@ -114,6 +116,8 @@ def topic_offsets(inv: Invocation, chosen: ChosenPartitions, when: OffsetSpec | 
 
 def _sizes(inv: Invocation, admin: Admin, found: Sequence[TopicInfo]) -> dict[str, TopicSize]:
     """The size of each topic; errors of brokers are failures, and the sums that include them are unknown."""
+    from kcli.flows.topics.sizes import topic_sizes
+
     sizes = topic_sizes(admin, found)
     for part in sizes.missing:
         inv.lacks(part)

@@ -1,9 +1,8 @@
 """Describes the cluster's brokers and their log directories."""
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kcli.core.admin.controller_changes import make_change
 from kcli.core.classes import dataclass, replace
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.everywhere import ask_brokers, ask_every_broker
@@ -13,15 +12,11 @@ from kcli.core.errors import BrokerError, KcliError, UnsupportedError, too_old
 from kcli.core.permissions import on_cluster
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
-from kcli.core.protocol.messages.describe_log_dirs import (
-    DescribableLogDirTopic,
-    DescribeLogDirsRequest,
-    DescribeLogDirsResponse,
-    DescribeLogDirsResult,
-)
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataResponse
-from kcli.core.protocol.messages.unregister_broker import UnregisterBrokerRequest
 from kcli.core.types import Node, TopicPartition, by_topic
+
+if TYPE_CHECKING:
+    from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsResponse, DescribeLogDirsResult
 
 _FIRST_WITH_FENCED = 2
 _NOT_TOLD = -1
@@ -142,6 +137,9 @@ def unregister_broker(cluster: Cluster, number: int, deadline: float) -> None:
 
     BROKER_ID_NOT_REGISTERED if there is none; not where an earlier attempt, whose response was lost, may have removed it.
     """
+    from kcli.core.admin.controller_changes import make_change  # rare
+    from kcli.core.protocol.messages.unregister_broker import UnregisterBrokerRequest
+
     request = UnregisterBrokerRequest(broker_id=number)
     make_change(cluster, request, BROKER_ID_NOT_REGISTERED, deadline, f"unregistering broker {number}")
 
@@ -157,14 +155,16 @@ def describe_log_dirs(
 
     NotFoundError for a broker that is not in the cluster.
     """
+    from kcli.core.protocol.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
+
     topics = None if partitions is None else [
         DescribableLogDirTopic(topic=name, partitions=numbers) for name, numbers in by_topic(partitions).items()
     ]  # fmt: skip
 
-    def ask(_broker: Broker) -> DescribeLogDirsRequest:
+    def ask(_broker: Broker) -> Request:
         return DescribeLogDirsRequest(topics=topics)
 
-    def read(response: DescribeLogDirsResponse) -> tuple[int, list[LogDir]]:
+    def read(response: "DescribeLogDirsResponse") -> tuple[int, list[LogDir]]:
         return response.error_code, [_log_dir(row) for row in response.results]
 
     what = "describing the log directories of broker"
@@ -173,7 +173,7 @@ def describe_log_dirs(
     return ask_brokers(cluster, broker_ids, ask, read, deadline, what)
 
 
-def _log_dir(row: DescribeLogDirsResult) -> LogDir:
+def _log_dir(row: "DescribeLogDirsResult") -> LogDir:
     error = BrokerError(row.error_code, f"log directory {row.log_dir}") if row.error_code != NONE else None
     replicas = {
         TopicPartition(topic.name, p.partition_index): ReplicaSize(

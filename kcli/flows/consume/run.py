@@ -5,10 +5,12 @@ stop. What is counted has been written and flushed, and only what was flushed is
 commit it.
 """
 
+from __future__ import annotations
+
 import math
 import time
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kcli.core.classes import dataclass, field
 from kcli.core.consumer.consumer import Consumer
@@ -18,9 +20,11 @@ from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import BrokerError, CorruptRecordsError, KcliError, StoppedError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.consume.extent import Reading
-from kcli.flows.consume.time_order import Merger
 from kcli.flows.filters.selection import Selection
 from kcli.flows.stop import Stop
+
+if TYPE_CHECKING:
+    from kcli.flows.consume.time_order import Merger
 
 
 class Sink(Protocol):
@@ -113,7 +117,7 @@ def consume(
     return run.result
 
 
-def _write(run: "_ReadLoop", batches: list[FetchedBatch], reading: Reading) -> None:
+def _write(run: _ReadLoop, batches: list[FetchedBatch], reading: Reading) -> None:
     """Writes, flushes and reports it to the reading. After an error, what came before it is flushed and counted."""
     try:
         whole = run.write_batches(batches)

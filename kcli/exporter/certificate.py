@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import ssl
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.core.net.tls.context import is_mismatch, readable
 from kcli.core.net.tls.pem_files import (
@@ -22,16 +23,38 @@ from kcli.files.user_file import FileState, read_bounded
 from kcli.profiles.file_safety import refusal
 
 _CERTIFICATE, _KEY, _CLIENT_CA = "--tls-certificate", "--tls-key", "--tls-client-ca"
+_VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
 _CONVERT = "convert it: openssl pkcs12 -in STORE -nodes -out FILE.pem"
 
 
-def server_context(certificate: str, key: str | None, client_ca: str | None) -> ssl.SSLContext:
-    """``key`` None: it is in the file of the certificate. Raises ConfigError for files that cannot be used."""
+class TlsFiles(NamedTuple):
+    """``key`` None: it is in the file of the certificate. ``client_ca``: clients need a certificate of that authority,
+    or may have none if it is ``optional``. Versions as in ``TLS12``, or empty.
+    """
+
+    certificate: str
+    key: str | None = None
+    client_ca: str | None = None
+    optional: bool = False
+    min_version: str = ""
+    max_version: str = ""
+
+    @property
+    def paths(self) -> list[str]:
+        """Those that are read."""
+        return [path for path in (self.certificate, self.key, self.client_ca) if path is not None]
+
+
+def server_context(files: TlsFiles) -> ssl.SSLContext:
+    """Raises ConfigError for files that cannot be used."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    _load(context, certificate, key)
-    if client_ca is not None:
-        _trust(context, client_ca)
+    context.minimum_version = _VERSIONS[files.min_version or "TLS12"]
+    if files.max_version:
+        context.maximum_version = _VERSIONS[files.max_version]
+    _load(context, files.certificate, files.key)
+    if files.client_ca is not None:
+        _trust(context, files.client_ca)
+        context.verify_mode = ssl.CERT_OPTIONAL if files.optional else ssl.CERT_REQUIRED
     return context
 
 
@@ -98,7 +121,6 @@ def _trust(context: ssl.SSLContext, client_ca: str) -> None:
     if (damaged := _damaged(found, what)) is not None:
         raise damaged
     context.load_verify_locations(cadata=found)
-    context.verify_mode = ssl.CERT_REQUIRED
 
 
 def _read(path: str, what: str, option: str) -> tuple[str, FileState]:

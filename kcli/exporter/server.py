@@ -82,8 +82,9 @@ class Server:
         *,
         tls: ServerTls | None = None,
         users: Users | None = None,
+        headers: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
-        self.site, self.tls, self.users = site, tls, users
+        self.site, self.tls, self.users, self.headers = site, tls, users, headers
         self._lock, self._scrapes = Lock(), 0
         self.slots = BoundedSemaphore(_CONNECTIONS)
         self._listener = _listen(address, self)
@@ -234,9 +235,9 @@ class _Handler(BaseHTTPRequestHandler):
             ("Content-Type", f"{kind}; charset=utf-8"),
             ("Content-Length", str(sum(map(len, pieces)))),
             ("Cache-Control", "no-store"),
-            ("X-Content-Type-Options", "nosniff"),
             ("Connection", "close"),
             *headers,
+            *{"X-Content-Type-Options": "nosniff", **self.server.exporter.headers()}.items(),
         ):
             self.send_header(name, value)
         self.end_headers()

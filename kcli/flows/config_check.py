@@ -3,13 +3,14 @@
 import copy
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from importlib.util import find_spec
 from typing import Any
 
 from kcli.core.classes import NamedTuple
 from kcli.core.connection.sasl.registry import OAUTHBEARER, login_of
 from kcli.core.errors import ConfigError
+from kcli.core.net.detours import Detours
 from kcli.core.net.tls.context import tls_context, unverified
 from kcli.core.options import ClientOptions, build, key_of
 from kcli.core.secret import Secret
@@ -25,8 +26,8 @@ from kcli.serde.registry.bearer import bearer_tokens
 from kcli.serde.registry.options import RegistryOptions
 from kcli.serde.registry.transport import proxy_of, registry_context
 
-_SOME_SECRET = Secret("x" * 8)
-"""In place of secrets that are not read here."""
+_SOME_SECRET = Secret("xxxx:xxxx")
+"""In place of secrets that are not read here: NAME:PASSWORD, which some are."""
 
 
 class Problem(NamedTuple):
@@ -136,11 +137,14 @@ def _check_use(resolved: Resolved, report: Report, warn: Callable[[str], None]) 
         values["sasl_password"] = _SOME_SECRET
     where = f" (profile {resolved.profile.name})" if resolved.profile is not None else ""
     unknown = kept | resolved.refused  # of a refused value it cannot be said what a client would do with it
-    checks = {"ssl_": _check_tls if not any(name.startswith("ssl_") for name in unknown) else None}
-    checks["sasl_"] = _check_login if not any(name.startswith("sasl_") for name in resolved.refused) else None
-    for check in checks.values():
+    checks: list[tuple[str, Callable[[ClientOptions], object], Collection[str]]] = [
+        ("ssl_", _check_tls, unknown),
+        ("sasl_", _check_login, resolved.refused),
+        ("proxy_", Detours, resolved.refused),
+    ]
+    for start, check, left_out in checks:
         try:
-            if check is not None:
+            if not any(name.startswith(start) for name in left_out):
                 check(build(ClientOptions, values))
         except ConfigError as error:
             report(ConfigError(f"{error.what}{where}", why=error.why, do=error.do))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from kcli.core.consumer.fetched import FetchedBatch
+from kcli.core.types import TopicPartition
 from kcli.output.decoding import csv_field
 from kcli.output.records import Formatter, GrowingTable, Rendered
 from kcli.serde.json_text import dump_json
@@ -150,6 +151,15 @@ class FieldsJson(FieldsNdjson):
         """See FieldsFormatter."""
         before, self._before = self._before, b",\n"
         return before + self.item(row)
+
+    def move(self, broker: Callable[[TopicPartition], int]) -> None:  # noqa: ARG002 - see Formatter
+        """See Formatter."""
+        self._before = b",\n"
+
+    def joined(self, rendered: Rendered) -> Rendered:
+        """See Formatter."""
+        before, self._before = self._before, b",\n" if rendered.count else self._before
+        return Rendered(rendered.data[len(b",\n") - len(before) :], rendered.count, rendered.last)
 
 
 class FieldsTable(FieldsFormatter):

@@ -77,7 +77,7 @@ ALL = b""
 class Rendered:
     """``count`` records as bytes; ``last`` is the offset of the last one, −1 where the whole batch is meant."""
 
-    data: bytes
+    data: bytes | memoryview
     count: int
     last: int = -1
 
@@ -88,6 +88,16 @@ class Formatter:
     """
 
     is_json = is_visible = False
+    needs_broker = False
+
+    def move(self, broker: Callable[[TopicPartition], int]) -> None:
+        """It is in a process of its own now, and each batch may be any: what depends on those before is in ``joined``.
+        ``broker``: the broker of a partition, for formats that need it.
+        """
+
+    def joined(self, rendered: "Rendered") -> "Rendered":
+        """What another process has formatted, as what follows the batches before it."""
+        return rendered
 
     def begin(self) -> bytes:
         """What precedes the first record."""
@@ -112,7 +122,7 @@ class _Handed(NamedTuple):
     records: int
     last: int
     fetched: FetchedBatch
-    selected: bytes | bytearray
+    selected: Callable[[], bytes | bytearray]
 
 
 class Written(NamedTuple):
@@ -154,8 +164,20 @@ class RecordSink:
         self, fetched: FetchedBatch, limit: int | None = None, selected: bytes | bytearray = ALL
     ) -> tuple[int, int]:
         """Writes at most ``limit`` records of the batch; how many, and the offset of the last (−1: of the batch)."""
-        self._begin()
         rendered = self._formatter.batch(fetched, limit, selected)
+        self._put(fetched, rendered, lambda: selected)
+        return rendered.count, rendered.last
+
+    def put_rendered(
+        self, fetched: FetchedBatch, rendered: Rendered, selected: Callable[[], bytes | bytearray]
+    ) -> None:
+        """Writes what another process has formatted."""
+        self._put(fetched, self._formatter.joined(rendered), selected)
+
+    def _put(
+        self, fetched: FetchedBatch, rendered: Rendered, selected: Callable[[], bytes | bytearray]
+    ) -> None:
+        self._begin()
         start, self._size = self._size, self._size + len(rendered.data)
         if rendered.count:
             last = min(fetched.stop, fetched.batch.next_offset) - 1 if rendered.last < 0 else rendered.last
@@ -163,7 +185,6 @@ class RecordSink:
             if self._before is not None:
                 self._before()
         self._write(rendered.data)
-        return rendered.count, rendered.last
 
     def flush(self) -> None:
         """Flushes buffered output."""
@@ -191,7 +212,7 @@ class RecordSink:
         """How many of the records fit in ``size`` bytes, and the offset of the last one."""
 
         def rendered(count: int) -> Rendered:
-            return self._formatter.batch(handed.fetched, count, handed.selected)
+            return self._formatter.batch(handed.fetched, count, handed.selected())
 
         count = bisect_right(range(handed.records), size, key=lambda count: len(rendered(count + 1).data))
         return count, rendered(count).last if count else -1
@@ -209,11 +230,11 @@ class RecordSink:
             self._size += len(head)
             self._write(head)
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, data: bytes | memoryview) -> None:
         if not data:
             return
         if self._escape:
-            text = data.decode("utf-8", "backslashreplace")
+            text = bytes(data).decode("utf-8", "backslashreplace")
             self._out.text(visible_json(text) if self._formatter.is_json else visible(text))
         else:
             self._out.write(data)
@@ -276,6 +297,10 @@ class ProgramFormatter(Formatter):
             extras=extras,
         )
         return Rendered(*found)
+
+    def move(self, broker: Callable[[TopicPartition], int]) -> None:
+        """See Formatter."""
+        self._broker = broker
 
     def _program(self, fetched: FetchedBatch) -> Program:
         case = (fetched.tp, marker_of(fetched), self._broker(fetched.tp), fetched.deliveries)
@@ -361,7 +386,15 @@ class JsonFormatter(ProgramFormatter):
 
     def batch(self, fetched: FetchedBatch, limit: int | None, selected: bytes | bytearray) -> Rendered:
         """See Formatter; no comma before the first item."""
-        rendered = super().batch(fetched, limit, selected)
+        return self.joined(super().batch(fetched, limit, selected))
+
+    def move(self, broker: Callable[[TopicPartition], int]) -> None:
+        """See Formatter."""
+        super().move(broker)
+        self._first = False
+
+    def joined(self, rendered: Rendered) -> Rendered:
+        """See Formatter."""
         if self._first and rendered.count:
             self._first = False
             return Rendered(rendered.data[1:], rendered.count, rendered.last)
@@ -371,11 +404,16 @@ class JsonFormatter(ProgramFormatter):
 class KcatFormatter(ProgramFormatter):
     """``-o kcat``: the lines of ``kcat -J``, bytes as they are; a header list is flat, and left out when empty."""
 
-    is_json = True
+    is_json = needs_broker = True
 
     def __init__(self, broker: Callable[[TopicPartition], int], decoders: "Decoders | None" = None) -> None:
         super().__init__((*_KCAT_HEAD, *_KCAT_TIME, *_KCAT_TAIL), decoders=decoders, broker=broker)
         self._without_time = ProgramFormatter((*_KCAT_HEAD, *_KCAT_TAIL), decoders=decoders, broker=broker)
+
+    def move(self, broker: Callable[[TopicPartition], int]) -> None:
+        """See Formatter."""
+        super().move(broker)
+        self._without_time.move(broker)
 
     def batch(self, fetched: FetchedBatch, limit: int | None, selected: bytes | bytearray) -> Rendered:
         """See Formatter. Records of message format 0 have no timestamp, not even −1: kcat prints none."""

@@ -70,7 +70,9 @@ def warning(path: str, state: FileState, user: int) -> str | None:
     if not state.is_file:
         return None
     shown = shlex.quote(path)
-    if state.mode & (stat.S_IRWXG | stat.S_IRWXO):
+    # A file of root is for whoever may read it: its group is how a Secret of Kubernetes reaches a user.
+    of_group = stat.S_IWGRP if state.owner == _ROOT != user else stat.S_IRWXG
+    if state.mode & (of_group | stat.S_IRWXO):
         return f"{path} holds secrets, and other users can read it: chmod 600 {shown}"
     if state.link_owner == user and user != _ROOT:
         return (

@@ -9,7 +9,7 @@ from kcli.profiles.profile import COMMAND_LINE, Pair, Report
 from kcli.profiles.sifting import field_name
 from kcli.profiles.sources import BROKERS, FLAGS, LOG_DIRS
 
-_OF_CONNECTIONS = ("security_protocol", "enable_ssl_certificate_verification")
+_OF_CONNECTIONS = ("security_protocol", "enable_ssl_certificate_verification", "map_address")
 
 
 def of_one_cluster(ranked: Sequence[Sequence[Pair]], report: Report) -> list[list[Pair]]:
@@ -44,7 +44,7 @@ def _is_typed(pair: Pair) -> bool:
 
 def _is_of_connections(key: str) -> bool:
     name = field_name(key)
-    return name.startswith(("sasl_", "ssl_")) or name in _OF_CONNECTIONS
+    return name.startswith(("sasl_", "ssl_", "proxy_")) or name in _OF_CONNECTIONS
 
 
 def _two_clusters(pair: Pair, strongest: Pair) -> ConfigError:

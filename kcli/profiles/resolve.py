@@ -30,6 +30,7 @@ from kcli.profiles.profile import COMMAND_LINE, MARKS, Pair, Profile, Report, ra
 from kcli.profiles.secret_keys import (
     COMMAND,
     JAAS,
+    PROXY,
     TOKEN_COMMAND,
     SecretSource,
     holds_secret,
@@ -131,6 +132,10 @@ def resolve(sources: Sources, *, need_broker: bool = True, report: Report = rais
     if need_broker and not brokers and found.profile is None:
         ranked = [_of_sandbox(sources), *ranked]
     ranked = of_one_cluster(ranked, report)
+    if any(pair.key == PROXY for pairs in ranked for pair in pairs):
+        from kcli.profiles.proxy_login import without_logins  # rare: a proxy is named
+
+        ranked = without_logins(ranked)
     check_protocol(ranked, report)
     idle: list[ConfigError] = []
     pairs, ignored = sifted(without_other_mechanisms(ranked, report, idle.append), report)
@@ -299,7 +304,7 @@ def _said(origins: Mapping[str, str], kafka: Sequence[Pair]) -> list[str]:
 def _seen_by_all(ranked: Sequence[Sequence[Pair]]) -> Iterator[str]:
     """A warning for each secret on the command line."""
     for key, text, origin in (pair for pairs in ranked for pair in pairs):
-        url = key.startswith("schema.registry.url") and "@" in text
+        url = key.startswith(("schema.registry.url", PROXY)) and "@" in text
         if origin == COMMAND_LINE and (url or holds_secret(key, text)):
             variable = "KCLI_X_" + key.upper().replace(".", "_")
             instead = f"-X {key}_file=FILE, -X {key}_command=COMMAND, {key}=keyring:SERVICE/USER, the variable {variable}"

@@ -14,12 +14,15 @@ from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.core.options import is_option, option_field
 
-_OF_REGISTRY = ("schema.registry.", "basic.auth.", "bearer.auth.", "proxy.")
+_OF_REGISTRY = ("schema.registry.", "basic.auth.", "bearer.auth.", "proxy.host", "proxy.port")
 
 
 def is_registry_key(key: str) -> bool:
     """Whether ``key`` is a key of the registry, even if misspelled."""
     return key.startswith(_OF_REGISTRY)
+
+
+PROXY = "proxy.url"
 
 
 FILE, COMMAND, KEYRING = "file", "command", "keyring"
@@ -131,6 +134,8 @@ def secret_source(key: str, text: str, origin: str) -> SecretSource | None:
 
 def holds_secret(key: str, text: str) -> bool:
     """Whether a pair contains a secret in plain text."""
+    if key == PROXY:
+        return "@" in text
     return bool(text) and is_secret_key(key) and not text.startswith(KEYRING_PREFIX)
 
 

@@ -26,6 +26,7 @@ FLAGS = {
     "bootstrap.servers": "-b",
     "log.dirs": "--from-dir",
     "client.id": "--client-id",
+    "map.address": "--map-address",
     "allow.plaintext.secrets": "--allow-plaintext-secrets",
 }
 """Options with a flag of their own, which is their origin."""

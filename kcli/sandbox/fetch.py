@@ -2,28 +2,27 @@
 
 jgo's own download writes straight to the final name (a killed download leaves half a jar that passes for a
 whole one) and only warns when a checksum differs. Hence this: a draft beside the target, the published SHA-1
-compared, then renamed. Sessions are per thread, connections are kept alive.
+compared, then renamed. Serves several threads.
 """
 
 import hashlib
 import os
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
-import requests
-
+from kcli.core.errors import ConfigError
+from kcli.core.net.http import HttpClient, Policy, UnansweredError
+from kcli.core.net.http_address import parse_http, refuse_plaintext
+from kcli.core.net.http_messages import Answer, NoAnswerError, Sink
+from kcli.core.net.tls.context import make_context
+from kcli.core.net.tls.stores import Stores
 from kcli.sandbox.errors import DownloadError
 
-_T = TypeVar("_T")
-
-_TRIES = 3
-_CHUNK = 1 << 16
-_TEMPORARY = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError)
-"""SSLError is a ConnectionError to requests, but trying again will not make a certificate valid: it ends with the same
-text after the tries, which is soon enough."""
+_POLICY = Policy(
+    tries=3, first_pause=0.3, longest_pause=0.6, limit=1 << 20, request_seconds=15.0, redirects=5
+)
+"""Repositories send to where their files are. The limit is that of a checksum; a jar goes to its file."""
 
 
 class NotPublishedError(DownloadError):
@@ -33,59 +32,50 @@ class NotPublishedError(DownloadError):
 class Fetcher:
     """Files of the repository at ``base`` (a URL without trailing slash)."""
 
-    def __init__(self, base: str, *, timeout: float = 15.0) -> None:
-        self.base = base.rstrip("/")
-        self._timeout = timeout
-        self._local = threading.local()
+    def __init__(self, base: str) -> None:
+        found = parse_http(base)
+        if found is None or "?" in found.path:
+            raise ConfigError(
+                "KCLI_MAVEN_REPO is no address",
+                why="it is http or https, a host, and perhaps a port and a path",
+                do="KCLI_MAVEN_REPO=https://HOST/PATH",
+            )
+        address = found._replace(path=found.path.rstrip("/"))
+        if address.authorization:
+            refuse_plaintext(address, "KCLI_MAVEN_REPO", "use the https address of the repository")
+        self.base = str(address)
+        self._client = HttpClient([address], _POLICY, lambda: make_context(Stores(prefix="sandbox")))
 
     def size(self, path: str) -> int:
         """Bytes of the file, as the repository announces them (0: it does not say)."""
-        return self._retried(path, lambda: self._size(path))
+        return int(self._answer("HEAD", path).header("content-length") or 0)
 
     def fetch(self, path: str, target: Path, *, on_bytes: Callable[[int], None]) -> str:
         """Store the file at ``target``; its SHA-1. ``on_bytes`` is called with the bytes of each chunk, negative when a
         try is undone.
         """
-        return self._retried(path, lambda: self._fetch(path, target, on_bytes))
-
-    def _size(self, path: str) -> int:
-        answer = self._session().head(f"{self.base}/{path}", timeout=self._timeout, allow_redirects=True)
-        _check_status(answer)
-        return int(answer.headers.get("content-length", 0))
-
-    def _fetch(self, path: str, target: Path, on_bytes: Callable[[int], None]) -> str:
         expected = self._published_sha1(path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        draft = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}")
-        received = 0
-        digest = hashlib.sha1(usedforsecurity=False)
+        draft = _Draft(target, on_bytes)
         try:
-            with self._session().get(f"{self.base}/{path}", timeout=self._timeout, stream=True) as answer:
-                _check_status(answer)
-                with draft.open("wb") as file:
-                    for chunk in answer.iter_content(_CHUNK):
-                        file.write(chunk)
-                        digest.update(chunk)
-                        received += len(chunk)
-                        on_bytes(len(chunk))
-            if digest.hexdigest() != expected:
+            self._answer("GET", path, draft.begin)
+            draft.close()
+            if (found := draft.digest.hexdigest()) != expected:
                 raise DownloadError(
                     f"{path} from {self.base}",
-                    why=f"its SHA-1 is {digest.hexdigest()}, the published one is {expected}",
+                    why=f"its SHA-1 is {found}, the published one is {expected}",
                     do="try again; if it stays, a proxy or mirror in between alters the file",
                 )
-            draft.replace(target)
+            draft.path.replace(target)
         except BaseException:
-            draft.unlink(missing_ok=True)
-            on_bytes(-received)
+            draft.undo()
             raise
         return expected
 
     def _published_sha1(self, path: str) -> str:
         """The first word of the file's ``.sha1`` (some repositories put the name behind it)."""
-        answer = self._session().get(f"{self.base}/{path}.sha1", timeout=self._timeout)
-        _check_status(answer)
-        word = (answer.text.split() or [""])[0].lower()
+        answer = self._answer("GET", f"{path}.sha1")
+        word = (answer.body.decode("ascii", "replace").split() or [""])[0].lower()
         if len(word) != 40:
             raise DownloadError(
                 f"{path}.sha1 from {self.base}",
@@ -94,71 +84,61 @@ class Fetcher:
             )
         return word
 
-    def _retried(self, path: str, attempt: Callable[[], _T]) -> _T:
-        for left in range(_TRIES - 1, -1, -1):
-            try:
-                return attempt()
-            except _BusyError as error:
-                if not left:
-                    raise
-                time.sleep(error.wait)
-            except requests.RequestException as error:
-                if not left or not isinstance(error, _TEMPORARY):
-                    raise _unreachable(self.base, path, error) from error
-                time.sleep(0.3)
-        raise AssertionError("unreachable")
-
-    def _session(self) -> requests.Session:
-        session: requests.Session | None = getattr(self._local, "session", None)
-        if session is None:
-            session = self._local.session = requests.Session()
-        return session
-
-
-class _BusyError(DownloadError):
-    """The repository asks to try later, or has a temporary error."""
-
-    def __init__(self, url: str, status: int, wait: float) -> None:
-        super().__init__(f"{url} cannot be fetched", why=f"HTTP {status}", do="try again later")
-        self.wait = wait
+    def _answer(self, method: str, path: str, sink: Sink | None = None) -> Answer:
+        try:
+            answer = self._client.ask(method, f"/{path}", sink=sink)
+        except (UnansweredError, NoAnswerError) as error:
+            raise DownloadError(
+                f"the first start downloads Kafka, and {self.base} cannot be reached",
+                why=f"{path}: {error}",
+                do="connect to a network or set HTTPS_PROXY; KCLI_MAVEN_REPO names another repository",
+            ) from error
+        url, status = f"{self.base}/{path}", answer.status
+        if status == 404:
+            raise NotPublishedError(
+                f"{url} does not exist",
+                why="HTTP 404",
+                do="check the version, and KCLI_MAVEN_REPO if it is set",
+            )
+        if status != 200:
+            raise DownloadError(
+                f"{url} cannot be fetched",
+                why=f"HTTP {status}",
+                do="check the proxy settings, or set KCLI_MAVEN_REPO to a repository you may use",
+            )
+        return answer
 
 
-def _check_status(answer: requests.Response) -> None:
-    status = answer.status_code
-    if status == 200:
-        return
-    if status == 404:
-        raise NotPublishedError(
-            f"{answer.url} does not exist",
-            why="HTTP 404",
-            do="check the version, and KCLI_MAVEN_REPO if it is set",
-        )
-    if status == 429 or status >= 500:
-        asked = answer.headers.get("retry-after", "")
-        raise _BusyError(answer.url, status, min(float(asked), 10.0) if asked.isdigit() else 0.5)
-    raise DownloadError(
-        f"{answer.url} cannot be fetched",
-        why=f"HTTP {status}",
-        do="check the proxy settings, or set KCLI_MAVEN_REPO to a repository you may use",
-    )
+class _Draft:
+    """The file beside the target that an answer is written to; each try begins it anew."""
 
+    def __init__(self, target: Path, on_bytes: Callable[[int], None]) -> None:
+        self.path = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}")
+        self.digest = hashlib.sha1(usedforsecurity=False)
+        self._on_bytes, self._received = on_bytes, 0
+        self._file = self.path.open("wb")
 
-def _unreachable(base: str, path: str, error: Exception) -> DownloadError:
-    return DownloadError(
-        f"the first start downloads Kafka, and {base} cannot be reached",
-        why=f"{path}: {_innermost(error)}",
-        do="connect to a network or set HTTPS_PROXY; KCLI_MAVEN_REPO names another repository",
-    )
+    def begin(self) -> Callable[[bytes], object]:
+        self._file.seek(0)
+        self._file.truncate()
+        self.digest = hashlib.sha1(usedforsecurity=False)
+        self._take_back()
+        return self._write
 
+    def close(self) -> None:
+        self._file.close()
 
-def _innermost(error: BaseException) -> str:
-    """The system's own words; requests and urllib3 wrap them three layers deep."""
-    seen = error
-    while True:
-        reason = getattr(seen, "reason", None)
-        inner = reason if isinstance(reason, BaseException) else seen.__cause__ or seen.__context__
-        if inner is None:
-            inner = next((arg for arg in seen.args if isinstance(arg, BaseException)), None)
-        if inner is None or inner is seen:
-            return str(seen) or type(seen).__name__
-        seen = inner
+    def undo(self) -> None:
+        self._file.close()
+        self.path.unlink(missing_ok=True)
+        self._take_back()
+
+    def _write(self, chunk: bytes) -> None:
+        self._file.write(chunk)
+        self.digest.update(chunk)
+        self._received += len(chunk)
+        self._on_bytes(len(chunk))
+
+    def _take_back(self) -> None:
+        self._on_bytes(-self._received)
+        self._received = 0

@@ -24,7 +24,7 @@ from kcli.sandbox.paths import home_of
 from kcli.sandbox.plan import lock_path, plan_start, ports_lock
 from kcli.sandbox.progress import OnProgress, ignore_progress
 from kcli.sandbox.security.client_files import write_client_files
-from kcli.sandbox.security.material import Material, prepare, require_cryptography
+from kcli.sandbox.security.material import Material, prepare, require_libraries
 from kcli.sandbox.settings import Settings, differences, resolve
 from kcli.sandbox.state import (
     FILE_NAME,
@@ -83,7 +83,7 @@ class Sandbox:
             return status_of(state, self.home)
         resolved = resolve(settings, state, default_data=str(self.home / "data"))
         if resolved.secure:
-            require_cryptography()
+            require_libraries()
         refuse_unusable(resolved, state, self.name, self.home)
         java = find_java()
         check_obtainable(resolved.version)
@@ -175,7 +175,7 @@ class Sandbox:
     ) -> SandboxStatus:
         resolved = resolve(settings, kept, default_data=str(self.home / "data"))
         if resolved.secure:
-            require_cryptography()
+            require_libraries()
         had_data = bool(formatted_nodes(resolved.data))
         refuse_unusable(resolved, kept, self.name, self.home)
         java = find_java()

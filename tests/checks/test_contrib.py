@@ -1,4 +1,4 @@
-"""``contrib/``: dashboards, alert rules, units and the Deployment name only what there is; their tools accept them."""
+"""``contrib/``: dashboards, alert rules, units and pods name only what there is; their tools accept them."""
 
 import configparser
 import json
@@ -16,6 +16,7 @@ import yaml
 from kcli.commands.exporter import exporter
 from kcli.commands.mirror.run import run as mirror_run
 from kcli.core.types import TopicPartition
+from kcli.core.version import __version__
 from kcli.exporter import mirror_metrics, mirror_site
 from kcli.exporter.exposition import CLASSIC, Family, Text, document, heading
 from kcli.exporter.health import Health
@@ -26,6 +27,7 @@ from kcli.exporter.mirror_site import families
 from kcli.flows.lag.verdicts import WORDS
 from kcli.flows.mirror.copy.partition_state import State
 from kcli.flows.mirror.figures import Figures, PartitionFigures, Role
+from tests.command_lines import problem
 from tests.run import kcli
 from tests.unit.exporter.pages import page_of, text_of
 from tests.unit.flows.monitor.readings import group, reading
@@ -220,6 +222,74 @@ def test_systemd_accepts_the_units(name: str) -> None:
     path = CONTRIB / "systemd" / name
     done = subprocess.run([tool, "verify", "--man=no", path], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+KUBERNETES = {
+    "exporter.yaml": "kcli-exporter.service",
+    "mirror.yaml": "kcli-mirror@.service",
+    "export.yaml": "",
+}
+"""With the unit that runs the same, whose time to stop is the pod's."""
+
+
+def documents(name: str) -> dict[str, dict[str, Any]]:
+    return {one["kind"]: one for one in yaml.safe_load_all((DEPLOYMENT.parent / name).read_text())}
+
+
+def pod_of(found: Mapping[str, Any]) -> dict[str, Any]:
+    job = found.get("CronJob", {}).get("spec", {}).get("jobTemplate") or found["Deployment"]
+    spec: dict[str, Any] = job["spec"]["template"]["spec"]
+    return spec
+
+
+@pytest.mark.parametrize("name", KUBERNETES)
+def test_pods_run_lines_that_kcli_accepts_and_write_nowhere_else(name: str) -> None:
+    found = documents(name)
+    pod = pod_of(found)
+    (container,) = pod["containers"]
+    assert problem(container["args"], complete=True) == ""
+    assert container["image"] == f"kcli:{__version__}"
+    assert container["securityContext"]["readOnlyRootFilesystem"] is True
+    assert container["securityContext"]["allowPrivilegeEscalation"] is False
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert container["resources"]["requests"].keys() == {"cpu", "memory"}
+    assert "memory" in container["resources"]["limits"]
+    mounts = {one["name"]: one["mountPath"] for one in container["volumeMounts"]}
+    volumes = {one["name"]: one for one in pod["volumes"]}
+    assert mounts.keys() == volumes.keys()
+    assert volumes["config"]["secret"] == {
+        "secretName": found["Secret"]["metadata"]["name"],
+        "defaultMode": 0o440,
+    }
+    texts = found["Secret"]["stringData"]
+    files = re.findall(rf'"{mounts["config"]}/([^"]+)"', texts["config.toml"])
+    assert {*files, "config.toml"} == texts.keys()
+    for word in container["args"]:
+        option, _, value = word.partition("=")
+        if option == "--file":
+            assert str(Path(value).parent) in mounts.values()
+    if unit := KUBERNETES[name]:
+        text = (CONTRIB / "systemd" / unit).read_text()
+        assert f"TimeoutStopSec={pod['terminationGracePeriodSeconds']}\n" in text
+
+
+def test_the_customization_has_each_of_the_files() -> None:
+    folder = DEPLOYMENT.parent
+    found = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    assert sorted([*found["resources"], "kustomization.yaml"]) == sorted(one.name for one in folder.iterdir())
+    assert [(one["name"], one["newTag"]) for one in found["images"]] == [("kcli", __version__)]
+
+
+def test_the_service_of_the_exporter_leads_to_its_port() -> None:
+    found = documents("exporter.yaml")
+    (container,) = pod_of(found)["containers"]
+    labels = found["Deployment"]["spec"]["template"]["metadata"]["labels"]
+    assert found["Service"]["spec"]["selector"] == labels
+    (port,) = container["ports"]
+    assert found["Service"]["spec"]["ports"][0]["targetPort"] == port["name"]
+    assert f"--listen=:{port['containerPort']}" in container["args"]
+    for probe in ("livenessProbe", "readinessProbe"):
+        assert container[probe]["tcpSocket"] == {"port": port["name"]}
 
 
 def deployment() -> dict[str, dict[str, Any]]:

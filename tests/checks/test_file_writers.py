@@ -32,7 +32,7 @@ NOT_REPLACED = {
     "tui/stderr_log.py:stderr_kept": "the same file",
     "tui/driver.py:TopDriver.restore_at_once": "the terminal itself, opened once more",
     # The sandbox: below a folder of mode 0700, without secrets.
-    "sandbox/fetch.py:Fetcher._fetch": "a published jar, whose digest is compared before it has its name",
+    "sandbox/fetch.py:_Draft.__init__": "a published jar, whose digest is compared before it has its name",
     "sandbox/formatting.py:_remove_private_files": "the log of a broker",
     "sandbox/launch.py:write_files": "how brokers write their logs, and where ZooKeeper listens",
     "sandbox/process.py:spawn": "the log of a broker",

@@ -16,8 +16,14 @@ CALLS = {"eval", "exec", "compile", "__import__"}
 YAML = {"load", "load_all", "unsafe_load", "full_load", "unsafe_load_all", "full_load_all"}
 MADE_HERE = {("core/protocol/compiler.py", "exec"), ("core/protocol/compiler.py", "compile")}
 """Source code that is made from field tables; no byte of a peer is in it."""
-TO_WORKERS = {("flows/perf/workers.py", "pickle")}
-"""Options with their secrets are pickled for processes of this run, by a pipe that only these have."""
+TO_WORKERS = {
+    ("flows/perf/workers.py", "pickle"),
+    ("flows/consume/ahead.py", "marshal"),
+    ("flows/inputs/shared.py", "marshal"),
+}
+"""For processes of this run, and from them, by pipes and memory that only these have: options with their secrets, and
+what forks of this process make of records.
+"""
 
 OWN_FILES = {("flows/consume/buckets.py", "marshal")}
 """Read from a file without a name that this process has written, and that no other can open by its path."""

@@ -7,6 +7,7 @@ What kcli writes is also checked to be its owner's alone. The table of commands 
 import ast
 import base64
 import os
+import re
 import resource
 import socket
 import ssl
@@ -23,7 +24,6 @@ import pytest
 from kcli.core.admin.admin import Admin
 from kcli.core.cluster.brokers import Brokers
 from kcli.exporter.exposition import OPENMETRICS
-from kcli.exporter.sha_crypt import _digest
 from kcli.flows.monitor.monitor import Monitor
 from tests.auditing import Arguments, audited
 from tests.certificates import Authority
@@ -466,15 +466,16 @@ def test_every_child_gets_an_environment_without_options_of_clients() -> None:
 
 # --- kcli exporter ---------------------------------------------------------------------------------------------------
 
-USER_HASH = f"$6${CANARY}${_digest('6', CANARY.encode(), CANARY.encode(), 5_000)}"
-"""The canary is in the hash, and it is the password."""
+USER_HASH = "$2b$04$canaryinthesaltofhashePpcq8iqDOWA3UZF.tMJPY/vrElgZuo2"
+"""Of the canary, by bcrypt."""
 
 
 class Served(NamedTuple):
     """Options of a server with a certificate and users, and what clients of it need."""
 
     flags: str
-    users: Path
+    web: Path
+    tls: str
     key: str
     trust: ssl.SSLContext
 
@@ -484,15 +485,14 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Served:
     folder = tmp_path_factory.mktemp("served")
     authority = Authority(folder)
     own = authority.client("server", authority.issue("127.0.0.1"))
-    users = folder / "users"
-    users.write_text(f"prom:{USER_HASH}\n")
-    users.chmod(0o600)
+    tls = f"tls_server_config: {{cert_file: {own.certificate}, key_file: {own.key}}}\n"
+    web = folder / "web.yml"
+    web.write_text(f"{tls}basic_auth_users: {{prom: {USER_HASH}}}\n")
+    web.chmod(0o600)
     own.key.chmod(0o600)
-    flags = (
-        f"{SERVER} --listen 127.0.0.1:0 --interval 1s --tls-certificate {own.certificate} --tls-key {own.key}"
-    )
     trust = ssl.create_default_context(cafile=str(authority.ca))
-    return Served(f"{flags} --users {users}", users, own.key_pem.splitlines()[1], trust)
+    flags = f"{SERVER} --listen 127.0.0.1:0 --interval 1s"
+    return Served(f"{flags} --web-config {web}", web, tls, own.key_pem.splitlines()[1], trust)
 
 
 @pytest.mark.case("R24")
@@ -530,7 +530,9 @@ def test_an_exporter_shows_no_secret(
             until(lambda: page("/healthz").status == 200)
             while_read = seen()
             assert "kcli_group_lag_records{" in while_read[0].text
-            served.users.write_text(f"prom:{CANARY}\n")  # a password where its hash belongs
+            served.web.write_text(
+                f"{served.tls}basic_auth_users: {{prom: {CANARY}}}\n"
+            )  # a password where its hash belongs
             assert page("/healthz").status == 200
             with patch.object(cluster.settings, "sasl", Sasl(users={"alice": "another"})):
                 cluster.reset_connections()
@@ -542,13 +544,14 @@ def test_an_exporter_shows_no_secret(
         finally:
             process.kill()
     assert process.returncode == 143
-    assert "the users in use remain" in err
+    assert "the web configuration in use remains" in err
     assert "no sample" in err
     for answer in (*while_read, *without):
         assert_clean(answer.text, repr(answer.headers))
         assert served.key not in answer.text
     assert_clean(out, err, argv)
     assert served.key not in err
+    assert USER_HASH not in err
 
 
 @pytest.mark.case("R24", "X18")
@@ -574,18 +577,26 @@ def test_an_exporter_that_fails_shows_no_secret(home: Path, cluster: FakeCluster
 
 
 @pytest.mark.case("R24")
-@pytest.mark.parametrize("flag", ["--users", "--tls-key", "--tls-certificate", "--tls-client-ca"])
+@pytest.mark.parametrize("flag", ["--web-config", "--tls-certificate", "--tls-key", "--tls-client-ca"])
 @pytest.mark.parametrize(
     "text", [CANARY, f"prom:{CANARY}\n", USER_HASH, f"-----BEGIN PRIVATE KEY-----\n{CANARY}"]
 )
 def test_a_file_of_an_exporter_that_cannot_be_used_is_not_repeated(
     home: Path, cluster: FakeCluster, served: Served, flag: str, text: str
 ) -> None:
-    served.users.write_text(text)
-    done = run(home, cluster, f"{served.flags} {flag} {served.users}", "KCLI_X", *LOUD)
+    own = re.findall(r"(?<=_file: )[^,}]+", served.tls)
+    needed = {"--tls-key": own[:1], "--tls-client-ca": own}.get(flag, [])
+    tls = " ".join(
+        f"{name} {path}" for name, path in zip(("--tls-certificate", "--tls-key"), needed, strict=False)
+    )
+    file = served.web
+    file.write_text(text)
+    flags = served.flags.partition(" --web-config")[0]
+    done = run(home, cluster, f"{flags} {tls} {flag} {file}", "KCLI_X", *LOUD)
     assert done.code == 2, done.err
-    assert str(served.users) in done.err
+    assert str(file) in done.err
     assert_clean(done.out, done.err)
+    assert USER_HASH not in done.err
 
 
 @pytest.mark.case("X31")

@@ -81,6 +81,7 @@ COMMON = {
     "retry_backoff_ms": 101, "retry_backoff_max_ms": 1_001, "metadata_max_age_ms": 200_000,
     "connections_max_idle_ms": 500_000, "send_buffer_bytes": 70_000, "receive_buffer_bytes": 70_000,
     "receive_message_max_bytes": 90_000_000, "metadata_allowed_hosts": "127.0.0.*",
+    "map_address": "nowhere:1=localhost:2",
 }  # fmt: skip
 TLS = {
     "security_protocol": "SSL", "ssl_ca_location": "/ca", "ssl_certificate_location": "/c", "ssl_key_location": "/k",
@@ -94,6 +95,7 @@ SASL = {
     "security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", "sasl_username": "me", "sasl_password": "hunter2",
     "allow_plaintext_secrets": True,
 }  # fmt: skip
+PROXY = {"proxy_url": "http://proxy:1", "proxy_username": "me", "proxy_password": Secret("hunter2")}
 OTHER_MECHANISMS: list[dict[str, Any]] = [
     {
         "sasl_mechanism": "OAUTHBEARER", "sasl_oauthbearer_token_file": "/t", "sasl_oauthbearer_token_command": "c d",
@@ -246,13 +248,13 @@ LINES = [*(f"{command} {rest}".strip() for command, rest in ADMIN.items()), OF_R
 
 def test_the_options_of_every_client_are_in_a_table() -> None:
     others = {name: value for table in OTHER_MECHANISMS for name, value in table.items()}
-    in_tables = COMMON.keys() | TLS.keys() | SASL.keys() | others.keys()
+    in_tables = COMMON.keys() | TLS.keys() | SASL.keys() | PROXY.keys() | others.keys()
     assert (
         names(ClientOptions)
         == {"bootstrap_servers", "log_dirs", "log_dirs_transactions", "cluster_id", CREATES, IN_CODE}
         | in_tables
     )
-    for name, value in {**COMMON, **TLS, **SASL, **others}.items():
+    for name, value in {**COMMON, **TLS, **SASL, **PROXY, **others}.items():
         assert getattr(ClientOptions(), name) != value, f"{name}={value} is the default: it proves nothing"
 
 
@@ -275,6 +277,10 @@ def test_each_command_gives_options_to_all_its_clients(here: Here, line: str) ->
     with clients(stop=True) as opened:
         here.inside(line, "-b", "h:1", *(word for name, value in SASL.items() for word in x(name, value)))
     assert {name: getattr(opened[0], name) for name in SASL} == SASL | {"sasl_password": Secret("hunter2")}
+    url = "http://me:hunter2@proxy:1"
+    with clients(stop=True) as opened:
+        here.inside(line, "-b", "h:1", *x("proxy_url", url))
+    assert {name: getattr(opened[0], name) for name in PROXY} == PROXY
     for table in OTHER_MECHANISMS:
         given = {"security_protocol": "SASL_SSL", **table}
         with clients(stop=True) as opened:

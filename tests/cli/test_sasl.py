@@ -268,4 +268,6 @@ def test_a_client_with_a_token_in_a_file_loads_nothing_of_other_mechanisms(tmp_p
         assert cluster.seen(SaslHandshakeRequest) != []
     assert "kcli.core.connection.sasl.oauthbearer" in loaded
     others = {f"kcli.core.connection.sasl.{name}" for name in ("plain", "scram", "aws_msk_iam", "gssapi")}
-    assert not loaded & (others | {"botocore", "gssapi", "http.client", "ssl", "kcli.core.tokens.endpoint"})
+    assert not loaded & (
+        others | {"botocore", "gssapi", "http.client", "urllib3", "ssl", "kcli.core.tokens.endpoint"}
+    )

@@ -5,6 +5,7 @@ to their clients is tested in ``tests/cli/test_every_option.py``.
 """
 
 import base64
+import contextlib
 import dataclasses
 import json
 import socket
@@ -35,6 +36,7 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.kerberos import installed
 from tests.fake.peers import PEERS, Peer
+from tests.fake.proxies import Proxy
 from tests.fake.sasl import Sasl
 from tests.fake.script import FOREVER
 from tests.fault.watching import Heard
@@ -237,6 +239,34 @@ def metadata_allowed_hosts(cluster: FakeCluster) -> None:
             assert not admin.list_groups().errors
     finally:
         cluster.advertise(1, "127.0.0.1")
+
+
+def map_address(cluster: FakeCluster) -> None:
+    address = f"b.invalid:{cluster.address(1).rpartition(':')[2]}"
+    connected(cluster, bootstrap_servers=address, map_address="*.invalid=127.0.0.1").close()
+
+
+def proxy_url(cluster: FakeCluster) -> None:
+    with Proxy() as proxy:
+        connected(cluster, proxy_url=proxy.url("socks5h")).close()
+        assert proxy.asked
+
+
+def _logins(cluster: FakeCluster, **values: Any) -> list[tuple[str, str]]:
+    with Proxy(login=("me", "hunter2")) as proxy:
+        wanted = {"proxy_url": proxy.url("http"), "proxy_username": "me", "proxy_password": Secret("hunter2")}
+        with contextlib.suppress(AuthError):
+            connected(cluster, **{**wanted, **values}).close()
+        return proxy.logins
+
+
+def proxy_username(cluster: FakeCluster) -> None:
+    assert _logins(cluster, proxy_username="you")[0] == ("you", "hunter2")
+
+
+def proxy_password(cluster: FakeCluster) -> None:
+    assert _logins(cluster) == [("me", "hunter2")]
+    assert _logins(cluster, proxy_password=Secret("wrong"))[0] == ("me", "wrong")
 
 
 def request_timeout_ms(cluster: FakeCluster) -> None:
@@ -590,7 +620,7 @@ PROOFS: dict[str, Callable[[FakeCluster], None]] = {
         sasl_oauthbearer_token_endpoint_url, sasl_oauthbearer_client_id, sasl_oauthbearer_client_secret,
         sasl_oauthbearer_scope, sasl_oauthbearer_header_urlencode, sasl_oauthbearer_ca_location, sasl_aws_region,
         sasl_aws_profile, sasl_kerberos_service_name, sasl_kerberos_principal, sasl_kerberos_keytab,
-        allow_plaintext_secrets,
+        allow_plaintext_secrets, map_address, proxy_url, proxy_username, proxy_password,
     )
 }  # fmt: skip
 

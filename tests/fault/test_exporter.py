@@ -20,6 +20,7 @@ from kcli.core.protocol.messages.list_groups import ListGroupsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.types import TopicPartition
 from kcli.exporter.address import Address
+from kcli.exporter.certificate import TlsFiles
 from kcli.exporter.exposition import CLASSIC, OPENMETRICS, Family, Text
 from kcli.exporter.health import ClusterSite
 from kcli.exporter.last_sample import LastSample
@@ -37,7 +38,7 @@ from tests.fake.many_groups import ManyGroups
 from tests.lasting import Moment, lasted
 from tests.run import kcli, kcli_process, start
 from tests.unit.exporter.pages import labels, parsed
-from tests.unit.exporter.test_users import HASH, PASSWORD, basic
+from tests.unit.exporter.test_web_config import HASH, PASSWORD, basic
 
 (COMMITTED,) = (one for one in OF_PARTITIONS if one.name == "kcli_group_committed_offset")
 OPEN = "application/openmetrics-text;version=1.0.0"
@@ -188,7 +189,7 @@ def test_many_scrapes_at_once_are_all_complete(cluster: FakeCluster) -> None:
 def test_silent_and_slow_clients_stop_no_other(cluster: FakeCluster, tmp_path: Path) -> None:
     """With TLS too: connections that begin no handshake, or a request without an end."""
     server = Authority(tmp_path).client("server", Authority(tmp_path, "own").issue("127.0.0.1"))
-    tls = ServerTls(str(server.both), None, None, print)
+    tls = ServerTls(lambda: TlsFiles(str(server.both)), print)
     trusting = ssl.create_default_context()
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
     with exporting(cluster.bootstrap, tls=tls) as running:
@@ -296,17 +297,13 @@ def test_curl_reads_it_over_tls_with_a_password(cluster: FakeCluster, tmp_path: 
     """And not without one, or without trust in the certificate."""
     authority = Authority(tmp_path)
     server = authority.client("server", authority.issue("127.0.0.1"))
-    users = tmp_path / "users"
-    users.write_text(f"prom:{HASH}\n")
-    flags = [
-        "--tls-certificate",
-        str(server.certificate),
-        "--tls-key",
-        str(server.key),
-        "--users",
-        str(users),
-    ]
-    with command(cluster.bootstrap, *flags) as (process, url):
+    web = tmp_path / "web.yml"
+    web.write_text(
+        f"tls_server_config: {{cert_file: {server.certificate}, key_file: {server.key}}}\n"
+        "http_server_config: {headers: {X-Frame-Options: DENY}}\n"
+        f"basic_auth_users: {{prom: {HASH}}}\n"
+    )
+    with command(cluster.bootstrap, "--web-config", str(web)) as (process, url):
         assert url.startswith("https://127.0.0.1:")
 
         def curl(*arguments: str) -> "subprocess.CompletedProcess[bytes]":
@@ -319,6 +316,7 @@ def test_curl_reads_it_over_tls_with_a_password(cluster: FakeCluster, tmp_path: 
         text = page.stdout.decode()
         assert text.endswith("# EOF\n200")
         assert len(parsed(text.removesuffix("200"), OPENMETRICS)["kcli_group_lag_records"]) == 6
+        assert b"X-Frame-Options: DENY\r\n" in curl(*right, "-i").stdout
         assert curl(*trust).stdout.endswith(b"401")
         assert curl(*trust, "-u", "prom:wrong").stdout == b"401 Unauthorized\n401"
         assert b"certificate" in curl("-u", f"prom:{PASSWORD}").stderr
@@ -335,7 +333,7 @@ def test_a_client_needs_a_certificate_where_an_authority_is_given(
 ) -> None:
     authority = Authority(tmp_path)
     server = authority.client("server", authority.issue("127.0.0.1"))
-    tls = ServerTls(str(server.both), None, str(authority.ca), print)
+    tls = ServerTls(lambda: TlsFiles(str(server.both), None, str(authority.ca)), print)
     context = ssl.create_default_context(cafile=str(authority.ca))
     with exporting(cluster.bootstrap, tls=tls) as running:
         with pytest.raises((ssl.SSLError, ConnectionError)):
@@ -352,7 +350,7 @@ def test_a_renewed_certificate_is_served_and_a_broken_one_is_not(
     old, new = Authority(tmp_path, "old"), Authority(tmp_path, "new")
     path = old.client("server", old.issue("127.0.0.1")).both
     said: list[str] = []
-    tls = ServerTls(str(path), None, None, said.append)
+    tls = ServerTls(lambda: TlsFiles(str(path)), said.append)
     with exporting(cluster.bootstrap, tls=tls) as running:
         assert get(running.url, context=ssl.create_default_context(cafile=str(old.ca))).status == 200
         renewed = new.client("renewed", new.issue("127.0.0.1")).both
@@ -367,9 +365,8 @@ def test_a_renewed_certificate_is_served_and_a_broken_one_is_not(
 
 
 @pytest.mark.usefixtures("groups")
-def test_users_are_asked_for_on_every_path(cluster: FakeCluster, tmp_path: Path) -> None:
-    (tmp_path / "users").write_text(f"prom:{HASH}\n")
-    with exporting(cluster.bootstrap, users=Users(str(tmp_path / "users"), print)) as running:
+def test_users_are_asked_for_on_every_path(cluster: FakeCluster) -> None:
+    with exporting(cluster.bootstrap, users=Users(lambda: {"prom": HASH})) as running:
         for path in ("/metrics", "/healthz", "/", "/nothing"):
             refused = get(running.url, path)
             assert (refused.status, refused.body) == (401, b"401 Unauthorized\n")
@@ -467,8 +464,8 @@ def test_systemd_is_told_when_it_is_ready_and_when_it_stops(
 def test_other_addresses_than_the_loopback_are_warned_of(
     cluster: FakeCluster, tmp_path: Path, users: bool, listen: str, warning: str
 ) -> None:
-    (tmp_path / "users").write_text(f"prom:{HASH}\n")
-    flags = ["--users", str(tmp_path / "users")] if users else []
+    (tmp_path / "web.yml").write_text(f"basic_auth_users: {{prom: {HASH}}}\n")
+    flags = ["--web-config", str(tmp_path / "web.yml")] if users else []
     process = start("exporter", "--listen", listen, *flags, bootstrap=cluster.bootstrap)
     assert process.stdout is not None
     assert process.stdout.readline()
@@ -500,8 +497,9 @@ WRONG = [
     (["--tls-certificate", "none.pem"], 2, "cannot read the certificate none.pem"),
     (["--tls-certificate", "/dev/null"], 2, "it is no regular file"),
     (["--tls-certificate", "pyproject.toml"], 2, "it is not a PEM file"),
-    (["--users", "none"], 2, "cannot read the users in none"),
-    (["--users", "/"], 2, "it is a folder"),
+    (["--web-config", "none"], 2, "cannot read the web configuration none"),
+    (["--web.config.file", "x", "--tls-certificate", "x"], 2, "--tls-certificate with --web-config"),
+    (["--web.config.file", "/"], 2, "it is a folder"),
     (["-o", "table"], 2, "there is no output format 'table'"),
     (["--max-series", "0"], 2, "must be at least 1"),
 ]

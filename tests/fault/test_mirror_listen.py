@@ -259,7 +259,7 @@ def test_strangers_are_warned_of(source: FakeCluster, target: FakeCluster) -> No
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--users", "f"), "--users without --listen"),
+        (("--web-config", "f"), "--web-config without --listen"),
         (("--tls-key", "f"), "--tls-key without --listen"),
         (("--listen", ":0", "--tls-key", "f"), "--tls-key without --tls-certificate"),
         (("--listen", ":0", "--verify-only"), "--listen with --verify-only"),

@@ -24,7 +24,7 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.many_groups import ManyGroups
 from tests.fake.raw_client import batch
 from tests.fault.mirror_command import arguments, running
-from tests.unit.exporter.test_users import HASH, PASSWORD
+from tests.unit.exporter.test_web_config import HASH, PASSWORD
 
 TROUBLE = "Topics with replicas that are not in sync, or without leaders"
 """The panel that has data only in trouble."""
@@ -157,14 +157,12 @@ def test_over_tls_with_a_password_the_alert_of_a_stalled_group_begins_and_ends(
     groups = ManyGroups(cluster, 1, 2)
     authority = Authority(tmp_path)
     server, client = authority.client("server", authority.issue("127.0.0.1")), authority.client("scraper")
-    (tmp_path / "users").write_text(f"prom:{HASH}\n")
-    flags = {
-        "--tls-certificate": server.certificate,
-        "--tls-key": server.key,
-        "--tls-client-ca": authority.ca,
-        "--users": tmp_path / "users",
-    }
-    words = [str(word) for pair in flags.items() for word in pair]
+    (tmp_path / "web.yml").write_text(
+        f"tls_server_config: {{cert_file: {server.certificate}, key_file: {server.key}, "
+        f"client_ca_file: {authority.ca}, client_auth_type: RequireAndVerifyClientCert}}\n"
+        f"basic_auth_users: {{prom: {HASH}}}\n"
+    )
+    words = ["--web.config.file", str(tmp_path / "web.yml")]
     scrape = {
         "scheme": "https",
         "basic_auth": {"username": "prom", "password": PASSWORD},

@@ -77,7 +77,7 @@ def peak_memory() -> int:
 
 def read(cluster: FakeCluster, topic: str, partitions: int = 1, **options: object) -> list[bytes | None]:
     """All values, partition by partition, as kcli's consumer finds them."""
-    with Consumer(bootstrap_servers=cluster.bootstrap, **options) as consumer:  # type: ignore[arg-type]
+    with Consumer(**{"bootstrap_servers": cluster.bootstrap, **options}) as consumer:  # type: ignore[arg-type]
         ends = {TopicPartition(topic, p): cluster.log(topic, p).end_offset for p in range(partitions)}
         consumer.assign({tp: Span(0, end) for tp, end in ends.items()})
         found: dict[int, list[bytes | None]] = {p: [] for p in range(partitions)}

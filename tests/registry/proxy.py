@@ -3,6 +3,7 @@
 import http.client
 import select
 import socket
+import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -27,10 +28,11 @@ class _Handler(BaseHTTPRequestHandler):
                     pair[ready].sendall(data)
 
     def do_GET(self) -> None:
-        self.server.asked.append((f"GET {self.path}", self.headers.get("Proxy-Authorization", "")))
+        self.server.asked.append((f"{self.command} {self.path}", self.headers.get("Proxy-Authorization", "")))
         url = urlsplit(self.path)
         target = http.client.HTTPConnection(url.hostname or "", url.port or 80)
-        target.request("GET", url.path, headers=dict(self.headers.items()))
+        data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        target.request(self.command, url.path, data, headers=dict(self.headers.items()))
         answer = target.getresponse()
         data = answer.read()
         self.send_response(answer.status)
@@ -38,6 +40,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
         target.close()
+
+    do_POST = do_GET  # noqa: N815 - http.server's name
 
     def log_message(self, *_: Any) -> None:
         """Says nothing."""
@@ -49,10 +53,14 @@ class _Server(ThreadingHTTPServer):
 
 
 class Proxy:
-    """Use as a context manager. ``asked``: request lines without the version, and the proxy's credentials."""
+    """A context manager. With a ``context`` it speaks TLS itself. ``asked``: request lines without the version, and
+    the proxy's credentials.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, context: ssl.SSLContext | None = None) -> None:
         self._server = _Server(("127.0.0.1", 0), _Handler)
+        if context is not None:
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self.asked = self._server.asked = []
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 

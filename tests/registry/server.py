@@ -74,6 +74,11 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     registry: FakeRegistry
     lock: threading.Lock
+    accepted = 0
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.accepted += 1
+        super().process_request(request, client_address)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that has gone is none."""
@@ -94,6 +99,11 @@ class RunningRegistry:
             self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
             self._scheme = "https"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+
+    @property
+    def connections(self) -> int:
+        """How many were accepted."""
+        return self._server.accepted
 
     @property
     def url(self) -> str:

@@ -26,16 +26,13 @@ def test_one_connection_for_many_requests(running: RunningRegistry) -> None:
     for number in range(5):
         running.content.register("s", {"schema": f'{{"type":"fixed","name":"F","size":{number + 1}}}'})
     one = registry(running.url)
-    connected = []
-    plain = one._transport._connect
-    one._transport._connect = lambda address, timeout: connected.append(address) or plain(address, timeout)  # type: ignore[func-returns-value]
     texts = {one.by_id(number).text for number in range(1, 6)}
     with pytest.raises(SchemaNotFoundError):
         one.by_id(99)
     assert one.subject_of(1) == "s version 1"
     assert one.latest("s").version == 5
     assert len(texts) == 5
-    assert len(connected) == 1
+    assert running.connections == 1
     assert len(running.content.asked) == 8
     one.close()
 

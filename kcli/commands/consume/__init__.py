@@ -19,6 +19,7 @@ from kcli.commands.shared.params import (
     offset_option,
     on_recreate_option,
     partitions_option,
+    processes_option,
     serde_option,
     since_option,
     until_option,
@@ -66,6 +67,10 @@ SAMPLE = Word("sample", _sample)
         (
             "kcli consume orders --from-dir kafka-data --since 1d -o ndjson",
             "what a dead broker has left on its disk",
+        ),
+        (
+            "kcli consume orders -e --where 'value.total > 80' -o ndjson --processes 4",
+            "expensive filters, on four processors",
         ),
         ("kcli consume orders -g billing", "as a member of a group, from its committed offsets on"),
         ("kcli consume jobs -g workers --group-type share -o ndjson", "as a member of a share group"),
@@ -240,6 +245,12 @@ SAMPLE = Word("sample", _sample)
     click.option("--merge", is_flag=True, help="order records by time across partitions"),
 )
 @options(
+    "Processors",
+    processes_option(
+        "filter, decode and format records in N processes; the output is the same, in the same order"
+    ),
+)
+@options(
     "Failures",
     click.option(
         "--on-out-of-range",
@@ -295,6 +306,11 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], more_topics: tuple[str,
     Fields of --select, --by and --distinct: topic, partition, offset, timestamp (ms), time, date and hour in UTC, key,
     value, headers, timestamp_type, leader_epoch; in JSON value.a.b, value.list[0], value."a.b", key.id; headers.NAME.
     What a record lacks is null. --select prints a tab between fields; -o csv, ndjson, json and table name them.
+
+    --processes N shares out what is done with records; one process reads, writes and commits. It is for what costs
+    processor time: --where, --select, -s, formats of compressed topics. --tail, --merge, --count, --distinct,
+    --latest-per-key and share groups are left to one process, and refused with it. A process that dies takes nothing
+    with it.
 
     --latest-per-key reads the range twice, and filters what is latest; keys that memory does not hold go to files in
     TMPDIR. --expect N or N..M with --within waits until the time is over or too many came, N.. until enough came.

@@ -76,6 +76,11 @@ class ChosenFields:
             for field in reader.fields if reader else ():
                 yield option, (field.root, *field.path)
 
+    @property
+    def readers(self) -> list[FieldReader]:
+        """All readers; that of ``--select`` may be that of ``--distinct``."""
+        return [one for one in (self.select, self.by, self._distinct, *self._members) if one is not None]
+
     def formatter(self, inv: Invocation, cluster_id: Callable[[], str | None]) -> formats.FieldsFormatter:
         """The formatter of ``select`` for ``-o``."""
         assert self.select is not None

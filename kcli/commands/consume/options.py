@@ -47,6 +47,17 @@ _CONTRADICTIONS = (
     ("--distinct", ("--print-control",), "the end of a transaction has no fields"),
     ("--sample", ("--print-control",), "the end of a transaction is no record"),
     ("--on-each", ("--ack-after-exec",), "each decides how a record is acknowledged"),
+    (
+        "--processes",
+        ("--tail", "--merge"),
+        "it orders the records of all partitions, one by one, which one process does",
+    ),
+    (
+        "--processes",
+        ("--count", "--latest-per-key", "--distinct"),
+        "what was seen before is known to one process",
+    ),
+    ("--processes", ("--group-type",), "each record of a share group is acknowledged by its member"),
     ("--group", ("--count",), "offsets are committed for records that were printed"),
     ("--group", ("--tail", "--partitions", "--all-partitions", "--exact-times"), _OF_GROUP),
     (
@@ -113,6 +124,12 @@ NOT_SHARED = {
 }
 """Options that mean nothing in a share group, and why."""
 _STARTS = ("--offset", "--since", "--tail", "--from-beginning")
+_IN_ORDER = {
+    "table": "its columns grow with the records that were printed before",
+    "pretty": "it is for people, who read more slowly than one process formats",
+    "hex": "it is for people, who read more slowly than one process formats",
+}
+"""Formats that one process makes, and why."""
 PEOPLE = ("value", "pretty", "table", "hex")
 """Formats that are read rather than parsed."""
 _FORMATTED = ("template", "kcat", "raw", "select", "count", "delimiter", "null_marker")
@@ -171,6 +188,7 @@ class ConsumeOptions:
     on_out_of_range: str | None = None
     on_recreate: str = "fail"
     on_corrupt: str | None = None
+    processes: int = 1
     terminal_format: str | None = None
     """Of the profile, where nothing else determines the format."""
 
@@ -212,7 +230,8 @@ class ConsumeOptions:
     def given(self) -> Iterator[str]:
         """The names of the options that were given, without those that have a default."""
         for field in fields(self):
-            if getattr(self, field.name) not in (None, False, ()):
+            given = getattr(self, field.name)
+            if given not in (None, False, ()) and not (field.name == "processes" and given == 1):
                 yield _SPELLED.get(field.name, f"--{field.name.replace('_', '-')}")
 
     def format_kind(self, output: str | None) -> str:
@@ -302,6 +321,12 @@ class ConsumeOptions:
                 do="use value, table, csv, ndjson or json",
             )
         ranged = self.until is not None or (self.offset is not None and self.offset.stop is not None)
+        if self.processes > 1 and kind in _IN_ORDER:
+            raise usage(
+                f"kcli consume: --processes with -o {kind}",
+                why=_IN_ORDER[kind],
+                do="use another format, or leave --processes out",
+            )
         if self.expect is not None and not (self.is_bounded or ranged):
             raise usage(
                 "kcli consume: --expect without an end",

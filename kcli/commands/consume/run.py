@@ -55,6 +55,7 @@ from kcli.output.records import RecordSink, Written
 
 if TYPE_CHECKING:
     from kcli.commands.consume.decoding import Decoding
+    from kcli.flows.consume.ahead import Ahead
     from kcli.flows.consume.latest import LatestFilter
     from kcli.flows.consume.time_order import Merger
 
@@ -90,11 +91,18 @@ def run(inv: Invocation, **given: Any) -> int:
     echo_times(inv, spec)
     serdes = decoding.serdes if decoding is not None else nullcontext()
     joins = 0 if asked.keeps_single_records else RUN_BYTES
-    with serdes, Consumer(client, hooks=inv.hooks, joins=joins) as consumer:
+    shared = None
+    if asked.processes > 1 and not inv.dry_run:
+        from kcli.commands.consume.processes import SharedWork  # only with --processes
+
+        shared = SharedWork(inv, asked.processes, chosen, formatter, where, decoding, fields)
+    sharing = shared.running() if shared is not None else nullcontext()
+    with sharing, serdes, Consumer(client, hooks=inv.hooks, joins=joins) as consumer:
         with inv.first_contact(client.servers):
             consumer.connect(inv.timeout)
         consumers.append(consumer)
-        reading = _ConsumeRun(inv, consumer, topics, spec, chosen, asked, decoding, commit=commit)
+        ahead = shared.ahead(consumer, asked.limit) if shared is not None else None
+        reading = _ConsumeRun(inv, consumer, topics, spec, chosen, asked, decoding, ahead, commit=commit)
         if inv.dry_run:
             from kcli.commands.consume.dry_run import dry_run  # only with --dry-run
 
@@ -144,6 +152,7 @@ class _ConsumeRun:
         selection: Selection,
         asked: ConsumeOptions,
         decoding: Decoding | None,
+        ahead: Ahead | None,
         *,
         commit: bool,
     ) -> None:
@@ -157,6 +166,7 @@ class _ConsumeRun:
         self._commits: GroupCommits | None = None
         self._spans: dict[TopicPartition, Span] = {}
         self._latest: LatestFilter | None = None
+        self._ahead = ahead
 
     def partitions(self) -> list[TopicPartition]:
         """The partitions to be read."""
@@ -297,6 +307,7 @@ class _ConsumeRun:
                 merger=_merger(consumer) if asked.merge else None,
                 skip_corrupt=inv.talk.warn if consumer.options.on_corrupt == "skip" else None,
                 progress=progress,
+                ahead=(self._ahead, sink) if self._ahead and isinstance(sink, RecordSink) else None,
             )
         self.result = replace(found, records=before + found.records)
         ended = self._reading.done and not stop and (limit is None or self.result.records < limit)

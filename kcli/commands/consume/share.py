@@ -99,7 +99,7 @@ def _read(
     lines = NdjsonFormatter(shared=True)
 
     def line(fetched: FetchedBatch) -> bytes:
-        return lines.batch(fetched, None, ALL).data
+        return bytes(lines.batch(fetched, None, ALL).data)
 
     try:
         with (

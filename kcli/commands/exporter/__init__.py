@@ -26,7 +26,7 @@ from kcli.commands.shared.serving import Serving, access_options
         ("kcli exporter --textfile /var/lib/node_exporter/kafka.prom", "once, by cron"),
         ("kcli exporter --time off --interval 1m", "with as few requests as possible"),
         (
-            "kcli exporter --listen :9308 --tls-certificate cert.pem --tls-key key.pem --users users.txt",
+            "kcli exporter --listen :9308 --web-config web.yml",
             "for other machines: over TLS, for users with a password",
         ),
     ),
@@ -100,7 +100,7 @@ def exporter(
     tls_certificate: str | None,
     tls_key: str | None,
     tls_client_ca: str | None,
-    users: str | None,
+    web_config: str | None,
     profiles: Sequence[str],
     named: Sequence[str],
     **given: Any,
@@ -118,14 +118,14 @@ def exporter(
 
     With --textfile it takes one sample, replaces FILE as a whole, and exits: with 0 only if nothing is missing.
 
-    The first line on stdout is the URL. Hashes for --users are made by `openssl passwd -6`.
+    The first line on stdout is the URL. Hashes for --web-config are made by `htpasswd -nBC 10 NAME`.
     """
     serving = Serving(
         listen=listen or "",
         tls_certificate=tls_certificate,
         tls_key=tls_key,
         tls_client_ca=tls_client_ca,
-        users=users,
+        web_config=web_config,
     )
     asked = ExporterOptions(serving=serving, profiles=(*profiles, *named), **given)
     check(asked)

@@ -9,6 +9,7 @@ from kcli.commands.exporter.options import ExporterOptions
 from kcli.commands.exporter.sampling import Sampler, samplers
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.exit import orderly_end
+from kcli.commands.shared.serving import warn_of_strangers
 from kcli.core.admin.admin import Admin
 from kcli.core.classes import replace
 from kcli.core.errors import ConnectError, NotKafkaError, TimedOutError
@@ -32,7 +33,7 @@ def run(inv: Invocation, asked: ExporterOptions) -> int:
         try:
             for one in some:
                 _first_contact(inv, one)
-            serving.warn_of_strangers(server.address, inv.talk.warn)
+            warn_of_strangers(server, inv.talk.warn)
             server.start()
             inv.out.text(f"{server.url}\n")
             inv.out.flush()

@@ -20,7 +20,7 @@ def notifying(inv: Invocation, asked: LagOptions, cluster: str) -> Iterator[Noti
         deliveries["--on-verdict"] = command_delivery(asked.on_verdict, os.environ)
     if asked.webhook is not None:
         url = parse_webhook(asked.webhook, allow_plaintext_secrets=bool(inv.values.allow_plaintext_secrets))
-        if url.authorization:
+        if url.address.authorization:
             inv.talk.warn(
                 "the credentials in --webhook can be seen by all users of this machine, and the shell keeps them"
             )

@@ -168,7 +168,18 @@ RECOVERY = (
 _AT_A_GLANCE = (
     "topic", "partition", "target", "records", "state", "error", "copied_to", "copied_time", "may_be_missing",
 )  # fmt: skip
-RESTORED = tuple(replace(one, wide=one.key not in _AT_A_GLANCE) for one in (*COLUMNS, *RECOVERY))
+RESTORED = (
+    *(replace(one, wide=one.key not in _AT_A_GLANCE) for one in COLUMNS),
+    *(
+        replace(
+            one,
+            wide=one.key not in _AT_A_GLANCE,
+            values="count?" if one.values == "count" else one.values,
+            meaning=f"{one.meaning} Null, as all of it, where the target could not be asked any more.",
+        )
+        for one in RECOVERY
+    ),
+)
 """Of a restore: what was copied, and the recovery point."""
 
 HEAD = (
@@ -225,8 +236,10 @@ def report(inv: Invocation, result: Result, stop: Stop, printed: Rows = MIRRORED
     compared = {one.pair.source.tp: one for one in result.comparisons}
     for part in unread(result.comparisons):
         inv.lacks(part, later=True)
+    nothing = dict.fromkeys(one.key for one in printed.columns[len(COLUMNS) :])
     rows = (
         {
+            **nothing,
             **_row(copy, compared.get(copy.source), copied=bool(result.seconds)),
             **printed.further.get(copy.source, {}),
         }

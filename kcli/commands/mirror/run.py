@@ -202,7 +202,7 @@ def run(
     tls_certificate: str | None,
     tls_key: str | None,
     tls_client_ca: str | None,
-    users: str | None,
+    web_config: str | None,
     **given: Any,
 ) -> int:
     """Copy topics from one cluster to another, batch by batch, and prove that they are equal.
@@ -223,7 +223,7 @@ def run(
         "tls_certificate": tls_certificate,
         "tls_key": tls_key,
         "tls_client_ca": tls_client_ca,
-        "users": users,
+        "web_config": web_config,
     }
     serving = _serving(listen, access, verify_only=verify_only)
     if verify_only:

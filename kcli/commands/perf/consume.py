@@ -7,7 +7,6 @@ import click
 from kcli.commands.perf.options import (
     ConsumeOptions,
     amount_options,
-    processes_option,
     report_options,
     topic_option,
     warmup_option,
@@ -16,6 +15,7 @@ from kcli.commands.perf.result import OUTPUTS
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import GROUP, DurationType
+from kcli.commands.shared.params import processes_option
 
 
 @command(

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from kcli.flows.perf.payload import Keys
 
 Decorator = Callable[[Any], Any]
-_MOST_PROCESSES = 256
 
 
 def parse_share(text: str) -> float:
@@ -200,17 +199,6 @@ def throughput_option(text: str) -> Decorator:
 def warmup_option(text: str) -> Decorator:
     """``--warmup-records``."""
     return click.option("--warmup-records", type=CountType(0), default=0, metavar="N", help=text)
-
-
-def processes_option(text: str) -> Decorator:
-    """``--processes``."""
-    return click.option(
-        "--processes",
-        type=CountType(1, _MOST_PROCESSES),
-        default=1,
-        metavar="N",
-        help=f"{text} (default: 1)",
-    )
 
 
 def transaction_options(function: Any) -> Any:

@@ -7,7 +7,6 @@ import click
 from kcli.commands.perf.options import (
     ProduceOptions,
     amount_options,
-    processes_option,
     report_options,
     throughput_option,
     topic_option,
@@ -18,6 +17,7 @@ from kcli.commands.perf.options import (
 from kcli.commands.perf.result import OUTPUTS
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.params import processes_option
 
 
 @command(

@@ -17,6 +17,7 @@ from kcli.commands.shared.params import (
     checkpoint_option,
     delimiter_option,
     null_marker_option,
+    processes_option,
     rate_option,
     serde_option,
 )
@@ -50,6 +51,7 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "csv-objects", "file", "fail
         ("kcli produce orders -i failed bad.ndjson", "send again what failed"),
         ("kcli produce orders --key-from value.id a.json", "keys from the values, which are JSON"),
         ("kcli produce users -i csv --key-from value.id users.csv", "a JSON object of each row of a table"),
+        ("kcli produce orders -i ndjson -z zstd --processes 4 < big.ndjson", "on four processors"),
         ("kcli produce orders -f '%k\\t%v\\n' --rate 10MB/s a.tsv", "by a pattern, at a limited rate"),
         ("kcli produce orders -k k1 --tombstone", "a null value: compaction deletes the key"),
         (
@@ -179,6 +181,9 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "csv-objects", "file", "fail
     ),
     rate_option("limit per second: 1000 (records), or 10MB/s (of input)"),
     click.option("--allow-auto-topic-creation", is_flag=True, help="let the brokers create an unknown topic"),
+    processes_option(
+        "parse and encode in N processes, and compress in as many threads; order stays as it is"
+    ),
 )
 @options(
     "Failures and repetition",
@@ -224,6 +229,11 @@ def produce(
     --key-from, --headers-from and --partition-from read values that are JSON, in all formats, before -s encodes them;
     with -i ndjson, kcat or csv the key of the input is replaced. A value that lacks the path, or has null there, is
     bad input.
+
+    --processes N parses and encodes in N processes what is not sent as it is read, and compresses in N threads. One
+    producer sends: records of a key, and of a partition, have the order of the input, and --checkpoint, --failed and
+    transactions are as without it. A process that dies takes nothing with it. -i raw, -i file and patterns without a
+    line end are refused: where their records end is not known ahead.
 
     -s encodes text, and the JSON values of -i ndjson. avro, protobuf and jsonschema use the latest schema of
     the subject TOPIC-value from a registry (-X schema.registry.url=URL), another one (avro:subject=NAME,version=3), or

@@ -21,8 +21,8 @@ _CREATES, _PARTITIONS = "auto.create.topics.enable", "num.partitions"
 class DryRun(SendingRun):
     """A run whose records reach a ``DryProducer`` only."""
 
-    def run(self, prepare: Callable[[], object]) -> int:
-        """See ``SendingRun``."""
+    def run(self, prepare: Callable[[], object], forget: Callable[[], object]) -> int:  # noqa: ARG002
+        """See ``SendingRun``; in this process alone."""
         for name in (self.asked.failed, self.asked.checkpoint):
             if name is not None:
                 check_writable(name)

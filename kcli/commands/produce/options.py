@@ -17,6 +17,7 @@ from kcli.profiles.applicability import Unused
 if TYPE_CHECKING:
     from kcli.flows.expectation import Expectation
     from kcli.flows.filters.field_paths import FieldPath
+    from kcli.flows.inputs.input_format import InputFormat
 
 _UNLIMITED_MS = 2**31 - 1
 """Input waits for memory while records are in flight, which have a limit of their own: delivery.timeout.ms."""
@@ -69,6 +70,7 @@ class ProduceOptions:
     headers_from: FieldPath | None = None
     partition_from: FieldPath | None = None
     expect: Expectation | None = None
+    processes: int = 1
 
     @property
     def is_one(self) -> bool:
@@ -111,6 +113,7 @@ class ProduceOptions:
             "--tee": self.tee,
             "--checkpoint": self.checkpoint is not None,
             "--failed": self.tombstone and self.failed is not None,
+            "--processes": self.processes > 1,
         }
         for other, given in others.items():
             if given:
@@ -148,6 +151,28 @@ class ProduceOptions:
             )
         self._check_format()
         self._check_from_value()
+
+    def check_processes(self, form: InputFormat, codec: str) -> None:
+        """A usage error where there is nothing that several processes could do."""
+        if self.processes == 1:
+            return
+        from kcli.flows.inputs.shared import terminator_of  # only with --processes
+
+        do = "leave --processes out"
+        if form.is_plain:
+            if codec == "none":
+                raise usage(
+                    "kcli produce: --processes with plain lines that are not compressed",
+                    why="such lines are sent as they are read: there is nothing to share out",
+                    do=f"{do}, or choose a codec: -z lz4",
+                )
+        elif terminator_of(form) is None:
+            how = "this pattern" if form.kind == "pattern" else f"-i {form.kind}"
+            raise usage(
+                f"kcli produce: --processes with {how}",
+                why="where a record ends is only known once those before it are read",
+                do=do,
+            )
 
     def _check_format(self) -> None:
         kind = self.kind

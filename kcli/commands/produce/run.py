@@ -30,6 +30,7 @@ from kcli.flows.stop import Stop
 from kcli.output.progress import counted
 
 if TYPE_CHECKING:
+    from kcli.flows.processes import Processes
     from kcli.flows.produce.checkpoint import Checkpoint
     from kcli.flows.produce.failed_file import FailedFile
 
@@ -61,14 +62,20 @@ class SendingRun:
         self.checkpoint: Checkpoint | None = None
         self.failed: FailedFile | None = None
         self._flow: Callable[..., ProduceRun] = ProduceRun
+        self._processes: Processes | None = None
 
-    def run(self, prepare: Callable[[], object]) -> int:
-        """The exit status. ``prepare`` finds the schemas, as soon as the brokers are there."""
+    def run(self, prepare: Callable[[], object], forget: Callable[[], object]) -> int:
+        """The exit status. ``prepare`` finds the schemas, as soon as the brokers are there; ``forget`` closes the
+        connections by which it did.
+        """
         self._open_checkpoint()
         self._open_failed()
         self._open_producer()
         prepare()
         self.form = encoded_key(self.form)
+        if self.asked.processes > 1 and not self._short:
+            forget()  # a connection serves one process
+            self._share_out()
         self._find_beginning()
         # Until here Ctrl-C simply ends it.
         stop = self.stack.enter_context(Stop(unconfirmed=self._unconfirmed))
@@ -79,6 +86,13 @@ class SendingRun:
         else:
             self._warn_of_old(result)
         return self._report(result, stop)
+
+    @property
+    def _short(self) -> bool:
+        """Whether lines are sent without being parsed."""
+        return self.form.is_plain and (
+            self.inv.dry_run or (self.asked.rate is None and not self.client.transactional_id)
+        )
 
     # --- before any input is read ------------------------------------------------------------------
 
@@ -118,7 +132,10 @@ class SendingRun:
         self.outcomes = Outcomes(
             self.tracker, self.failed, self.inv.talk.warn, resumable=resumable, remedy=remedy
         )
-        producer = Producer(self.client, hooks=self.inv.hooks, on_delivery=self.outcomes.delivered)
+        several = self.asked.processes if self.asked.processes > 1 else 0
+        producer = Producer(
+            self.client, hooks=self.inv.hooks, on_delivery=self.outcomes.delivered, sealers=several
+        )
         self.producer = self.stack.enter_context(producer)
         self._connect()
 
@@ -128,6 +145,16 @@ class SendingRun:
         partition, self.partitions = self.asked.partition, self._find_topic()
         if partition is not None and partition >= self.partitions:
             raise no_partition(TopicPartition(self.topic, partition), self.partitions)
+
+    def _share_out(self) -> None:
+        """Starts the processes: while this one has no thread of the producer, and knows the schemas."""
+        from kcli.flows.inputs.shared import ParseWork  # only with --processes
+        from kcli.flows.processes import Processes
+
+        by_size = self.asked.rate is not None and self.asked.rate.bytes is not None
+        work = ParseWork(self.form, raws=self.form.keep or by_size)
+        made = Processes(self.asked.processes, work, lost=self.inv.talk.warn)
+        self._processes = self.stack.enter_context(made)
 
     def _find_topic(self) -> int:
         """The number of its partitions; an unknown topic is named with the nearest ones."""
@@ -263,12 +290,12 @@ class SendingRun:
             opened,
             self.form,
             stop,
-            short=self.form.is_plain
-            and (self.inv.dry_run or (self.asked.rate is None and not self.client.transactional_id)),
+            short=self._short,
             taps=[_tee(self.inv)] if self.asked.tee and not self.inv.dry_run else (),
             patience=CHECKPOINT_INTERVAL if ticks else None,
             fingerprints=self.checkpoint is not None,
             begin=self.checkpoint.position if self.checkpoint else None,
+            processes=self._processes,
         )
 
     def _sending(self) -> Sending:

@@ -40,6 +40,7 @@ def start(
     if not asked.serdes:
         inv.configuration.check_no_registry()
     form = input_format(asked, client)
+    forget: Callable[[], object] = lambda: None  # noqa: E731 - closes the connections to a registry
     with ExitStack() as stack:
         prepare: Callable[[], object] = lambda: None  # noqa: E731 - finds schemas, if any are needed
         if asked.serdes:
@@ -48,7 +49,8 @@ def start(
             specs, serdes = serdes_to_write(inv, asked.serdes)
             stack.enter_context(serdes)
             form = encoded(form, serdes, topic, specs)
-            prepare = partial(prepare_schemas, inv, serdes, specs, topic)
+            prepare, forget = partial(prepare_schemas, inv, serdes, specs, topic), serdes.close
+        asked.check_processes(form, client.compression_type)
         if not asked.is_one:
             check_inputs(asked.files)
         # The producer, which costs 60 ms: invalid input is reported before.
@@ -59,4 +61,4 @@ def start(
             from kcli.commands.produce.dry_run import DryRun  # only with --dry-run
 
             run_class = DryRun
-        return run_class(inv, stack, asked, client, form).run(prepare)
+        return run_class(inv, stack, asked, client, form).run(prepare, forget)

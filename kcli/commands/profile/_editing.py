@@ -22,6 +22,7 @@ from kcli.profiles.importing.checking import check_name
 from kcli.profiles.java_sasl import translated
 from kcli.profiles.profile import MARKS, Pair, Profile, raise_error
 from kcli.profiles.properties import parse_properties, split_pair
+from kcli.profiles.proxy_login import split_login
 from kcli.profiles.resolve import resolve
 from kcli.profiles.secret_keys import absolute, holds_secret, secret_source
 from kcli.profiles.sources import (
@@ -199,7 +200,7 @@ def check_replacement(inv: Invocation, names: Iterable[str]) -> None:
 def _described(profile: Profile, act: str) -> list[str]:
     """A plan: all that the profile has, its marks too."""
     lines = [f"{act} profile {profile.name} ({profile.origin}):"]
-    lines += [f"  {pair.key} = {shown(pair)}" for pair in profile.pairs]
+    lines += [f"  {pair.key} = {shown(pair)}" for pair in split_login(profile.pairs)]
     for mark in profile.mark_origins:
         value = getattr(profile, mark)
         lines.append(f"  {mark} = {str(value).lower() if isinstance(value, bool) else value}")
@@ -310,12 +311,13 @@ def _given(inv: Invocation) -> list[Pair]:
     flags = {
         "bootstrap.servers": values.bootstrap_server,
         "client.id": values.client_id,
+        "map.address": ",".join(values.map_address) or None,
         "allow.plaintext.secrets": "true" if values.allow_plaintext_secrets else None,
     }
     pairs += [Pair(key, text, FLAGS[key]) for key, text in flags.items() if text is not None]
     renamed = [pair._replace(key="cluster.id") if pair.key == "cluster_id" else pair for pair in pairs]
     here = os.getcwd()
-    found = translated(renamed, raise_error)
+    found = split_login(translated(renamed, raise_error))
     last = {pair.key: pair._replace(text=absolute(pair.key, pair.text, here)) for pair in found}
     return sorted(last.values(), key=lambda pair: pair.key != "bootstrap.servers")
 

@@ -11,6 +11,7 @@ from kcli.core.errors import ConfigError
 from kcli.output.tables import Column
 from kcli.profiles.config_file import ConfigFile
 from kcli.profiles.profile import Pair, Profile, raise_error
+from kcli.profiles.proxy_login import split_login
 from kcli.profiles.resolve import HIDDEN
 from kcli.profiles.secret_keys import holds_secret, is_secret_key, secret_source, source_key
 from kcli.profiles.sources import SourceFiles, is_sandbox, no_profile, sandbox_profile
@@ -107,7 +108,7 @@ def show(inv: Invocation, name: str | None) -> int:
 
 
 def _rows(profile: Profile, *, structured: bool) -> list[dict[str, Any]]:
-    rows = [_row(pair, structured=structured) for pair in profile.pairs]
+    rows = [_row(pair, structured=structured) for pair in split_login(profile.pairs)]
     for key in ("color", "read_only", "protected", "record_format", "description"):
         value = getattr(profile, key)
         if value:

@@ -1,7 +1,7 @@
 """What ``kcli segments restore`` does: the plan and its question, the copy, and the recovery point as its report."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from kcli.commands.mirror.promoting import recovery_row
@@ -11,8 +11,11 @@ from kcli.commands.shared.context import ClusterName, Invocation
 from kcli.commands.shared.copy_plan import CopyShown, Names
 from kcli.commands.shared.sides import Side
 from kcli.core.addresses import cluster_place
+from kcli.core.errors import KcliError
 from kcli.core.offline.directories import Directories
 from kcli.core.options import ClientOptions
+from kcli.core.types import TopicPartition
+from kcli.flows.mirror.job.state import RecoveryPoint
 from kcli.flows.mirror.plan.plan import CopyPlan
 from kcli.flows.mirror.settings import MirrorSettings
 from kcli.flows.mirror.topics.preflight import ConflictError
@@ -77,6 +80,15 @@ def _inventory(inv: Invocation, source: LogDirectories, settings: MirrorSettings
         return take_inventory(directories, settings.topics, settings.excludes, progress)
 
 
+def _points(inv: Invocation, restore: Restore) -> Mapping[TopicPartition, RecoveryPoint]:
+    """What of the source the target has; nothing, and that is said, where the target cannot be asked any more."""
+    try:
+        return restore.points()
+    except KcliError as error:
+        inv.failed(error)
+        return {}
+
+
 def restore_topics(inv: Invocation, paths: Sequence[str], target: str, settings: MirrorSettings) -> int:
     """Restores what is selected; returns the exit status."""
     there = Side(inv, "--to", target, changes=True)
@@ -93,7 +105,7 @@ def restore_topics(inv: Invocation, paths: Sequence[str], target: str, settings:
             return shown.end()
         with Stop() as stop:
             result = restore.copy(stop)
-        points = restore.points()
+        points = _points(inv, restore)
         gaps = restore.gaps(points)
         for error in restore.losses(gaps):
             inv.failed(error)

@@ -24,6 +24,7 @@ from kcli.core.errors import (
     ConfigError,
     KcliError,
     NotKafkaError,
+    ProxyRefusedError,
     UnansweredError,
 )
 from kcli.core.exit_codes import ExitCode, worst
@@ -380,7 +381,7 @@ def _is_of_login(error: BaseException | None) -> bool:
     """Whether a connection was not secured, or the client not authenticated; of a broker's answers to requests no."""
     while error is not None and not isinstance(error, BrokerError):
         if isinstance(error, AuthError | NotKafkaError | UnansweredError):
-            return True
+            return not isinstance(error, ProxyRefusedError)
         error = error.__cause__
     return False
 

@@ -25,6 +25,7 @@ class GlobalValues:
     output: str | None = None
     no_headers: bool = False
     client_id: str | None = None
+    map_address: tuple[str, ...] = ()
     profile: str | None = None
     allow_plaintext_secrets: bool = False
     quiet: bool = False
@@ -56,6 +57,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "command_config": ("-F", "--command-config"),
     "command_property": ("-X", "--command-property"),
     "client_id": ("--client-id",),
+    "map_address": ("--map-address",),
     "from_dir": ("--from-dir",),
     "profile": ("--profile",),
     "allow_plaintext_secrets": ("--allow-plaintext-secrets",),
@@ -80,6 +82,7 @@ class ClusterWords(NamedTuple):
     allow_plaintext_secrets: bool = False
     profile: str | None = None
     from_dir: tuple[str, ...] = ()
+    map_address: tuple[str, ...] = ()
 
 
 def cluster_words(words: Iterable[str | None]) -> ClusterWords | None:
@@ -105,6 +108,7 @@ def cluster_words(words: Iterable[str | None]) -> ClusterWords | None:
         allow_plaintext_secrets=bool(values[_FLAG]),
         profile=_last(values["profile"]),
         from_dir=tuple(values["from_dir"]),
+        map_address=tuple(values["map_address"]),
     )
 
 

@@ -325,6 +325,9 @@ _SANDBOX = {
     "-p": "--port PORT is the port of the first broker",
 }
 
+_PAGE_USERS = {
+    "--users": "--web-config FILE has them below basic_auth_users, with hashes of bcrypt (`htpasswd -nBC 10 NAME`)"
+}
 _OPTIONS = {
     "groups": _GROUP_VERBS,
     "topics": _TOPIC_VERBS,
@@ -395,6 +398,8 @@ _OPTIONS = {
         ("-k", "--key", "--grep"),
         "`kcli consume TOPIC --key KEY -e` finds a key, `kcli consume TOPIC -e --grep v:REGEX` a text",
     ),
+    "exporter": _PAGE_USERS,
+    "mirror run": _PAGE_USERS,
     "pipeline profile": {
         "--batches": "leave it out: all records are read, or those that --since TIME and --until TIME limit",
         "--time-range": "--since TIME and --until TIME",

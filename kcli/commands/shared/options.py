@@ -404,10 +404,17 @@ def global_options() -> tuple[GlobalOption, ...]:
             help="the name under which brokers log this client",
         ),
         GlobalOption(
+            (*NAMES["map_address"], "map_address"),
+            heading=_CLUSTER,
+            metavar="HOST:PORT=HOST:PORT",
+            multiple=True,
+            help="connect elsewhere than a broker advertises, as in b-1:9092=localhost:19092; repeatable",
+        ),
+        GlobalOption(
             (*NAMES["allow_plaintext_secrets"], "allow_plaintext_secrets"),
             heading=_CLUSTER,
             is_flag=True,
-            help="send passwords and tokens to brokers and a schema registry without TLS too",
+            help="send passwords and tokens to brokers, proxies and registries without TLS too",
         ),
         GlobalOption(
             ("-q", "--quiet", "quiet"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kcli.commands.shared.global_values import GlobalValues
-from kcli.commands.shared.options import DURATION, ParamType
+from kcli.commands.shared.options import DURATION, CountType, ParamType
 from kcli.commands.shared.usage import usage
 from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.clock import wall_ms
@@ -439,6 +439,16 @@ def exact_times_option() -> Callable[[Any], Any]:
         "--exact-times",
         is_flag=True,
         help="read past the limits in time, to the end, and choose each record by its own time",
+    )
+
+
+_MOST_PROCESSES = 256
+
+
+def processes_option(text: str) -> Callable[[Any], Any]:
+    """``--processes``."""
+    return click.option(
+        "--processes", type=CountType(1, _MOST_PROCESSES), default=1, metavar="N", help=f"{text} (default: 1)"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -13,7 +13,6 @@ from kcli.commands.shared.usage import usage
 from kcli.core.classes import dataclass
 
 if TYPE_CHECKING:  # loaded where anything is served
-    from kcli.exporter.address import Address
     from kcli.exporter.server import Server, Site
 
 
@@ -25,7 +24,7 @@ class Serving:
     tls_certificate: str | None = None
     tls_key: str | None = None
     tls_client_ca: str | None = None
-    users: str | None = None
+    web_config: str | None = None
 
     @property
     def given(self) -> str:
@@ -35,7 +34,7 @@ class Serving:
             "--tls-certificate": self.tls_certificate,
             "--tls-key": self.tls_key,
             "--tls-client-ca": self.tls_client_ca,
-            "--users": self.users,
+            "--web-config": self.web_config,
         }
         return next((flag for flag, value in values.items() if value), "")
 
@@ -48,32 +47,50 @@ class Serving:
                     why="a server needs a certificate of its own for TLS",
                     do="add --tls-certificate FILE",
                 )
+        if self.web_config is not None and self.tls_certificate is not None:
+            raise usage(
+                f"{command}: --tls-certificate with --web-config",
+                why="the web configuration says whether the pages are served over TLS",
+                do="give cert_file, key_file and client_ca_file in its tls_server_config",
+            )
 
     def server(self, site: Site, warn: Callable[[str], object]) -> Server:
         """The server, which listens and does not accept yet. Raises ConfigError, or PortTakenError."""
         # ssl and http are loaded where anything is served.
         from kcli.exporter.address import parse_address
+        from kcli.exporter.certificate import TlsFiles
         from kcli.exporter.server import Server
         from kcli.exporter.tls import ServerTls
         from kcli.exporter.users import Users
+        from kcli.exporter.web_config import WebConfigFile
 
         address = parse_address(self.listen)
-        users = Users(self.users, warn) if self.users is not None else None
-        tls = None
-        if self.tls_certificate is not None:
-            tls = ServerTls(self.tls_certificate, self.tls_key, self.tls_client_ca, warn)
-        return Server(address, site, tls=tls, users=users)
+        if self.web_config is None:
+            if self.tls_certificate is None:
+                return Server(address, site)
+            files = TlsFiles(self.tls_certificate, self.tls_key, self.tls_client_ca)
+            return Server(address, site, tls=ServerTls(lambda: files, warn))
+        web = WebConfigFile(self.web_config, warn)
+        has = web.current()
+        return Server(
+            address,
+            site,
+            tls=ServerTls(lambda: cast(TlsFiles, web.current().tls), warn) if has.tls is not None else None,
+            users=Users(lambda: web.current().users or {}) if has.users is not None else None,
+            headers=lambda: web.current().headers,
+        )
 
-    def warn_of_strangers(self, address: Address, warn: Callable[[str], object]) -> None:
-        """What is not safe about an address that others can reach."""
-        if address.is_loopback:
-            return
-        if self.users is not None and self.tls_certificate is None:
-            warn("passwords cross the network readable: --tls-certificate encrypts them")
-        elif self.users is None and self.tls_client_ca is None:
-            warn(
-                "any client that reaches this address can read the figures, unless --users or --tls-client-ca is given"
-            )
+
+def warn_of_strangers(server: Server, warn: Callable[[str], object]) -> None:
+    """What is not safe about an address that others can reach."""
+    if server.address.is_loopback:
+        return
+    if server.users is not None and server.tls is None:
+        warn("passwords cross the network readable: tls_server_config of --web-config encrypts them")
+    elif server.users is None and not (server.tls is not None and server.tls.asks_clients):
+        warn(
+            "any client that reaches this address can read the figures, unless --web-config or --tls-client-ca is given"
+        )
 
 
 def access_options() -> list[Callable[[Any], Any]]:
@@ -89,7 +106,11 @@ def access_options() -> list[Callable[[Any], Any]]:
             help="accept only clients with a certificate of this authority (PEM)",
         ),
         click.option(
-            "--users", metavar="FILE", help="ask for a user and a password; FILE has lines of NAME:HASH"
+            "--web-config",
+            "--web.config.file",
+            "web_config",
+            metavar="FILE",
+            help="users, TLS and headers in the format of Prometheus's exporters (YAML)",
         ),
     ]
 
@@ -99,7 +120,7 @@ def served(inv: Invocation, serving: Serving, site: Site) -> Iterator[None]:
     """Serves the site beside the block; a dry run only looks whether that is possible."""
     server = serving.server(site, inv.talk.warn)
     try:
-        serving.warn_of_strangers(server.address, inv.talk.warn)
+        warn_of_strangers(server, inv.talk.warn)
         if not inv.dry_run:
             server.start()
             inv.talk.note(f"metrics: {server.url}")

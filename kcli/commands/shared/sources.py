@@ -17,6 +17,7 @@ def sources_of(given: GlobalValues | ClusterWords, find_sandbox: FindSandbox) ->
             "bootstrap.servers": given.bootstrap_server,
             "log.dirs": ",".join(given.from_dir) or None,
             "client.id": given.client_id,
+            "map.address": ",".join(given.map_address) or None,
             "allow.plaintext.secrets": "true" if given.allow_plaintext_secrets else None,
         },
         properties=given.command_property,

@@ -29,7 +29,7 @@ def usage(what: str, *, why: str, do: str, ctx: click.Context | None = None) -> 
 
 _OF_CLUSTERS = (
     "bootstrap_server", "command_config", "command_property", "profile", "client_id", "timeout",
-    "allow_plaintext_secrets",
+    "allow_plaintext_secrets", "map_address",
 )  # fmt: skip
 
 

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     import ssl
 
     from kcli.core.cluster import authentication  # noqa: F401 - imported on use
-    from kcli.core.cluster.authentication import Authentication
+    from kcli.core.connection.sasl.login import Login
+    from kcli.core.net.detours import Detour, Detours
 
 CONTROL, FETCH, PRODUCE, TRANSACTION, GROUP = "control", "fetch", "produce", "transaction", "group"
 FORWARDED = "forwarded"
@@ -107,7 +108,17 @@ class Brokers:
         self._routes: dict[Key, _Route] = {}
         self._addresses: dict[tuple[str, int], _Address] = {}
         self._tls: ssl.SSLContext | None = None
-        self._authentication = _authentication(options, hooks)
+        self._detours: Detours | None = None
+        if options.map_address or options.proxy_url or options.proxy_username or options.proxy_password:
+            # Only for clients that cannot reach brokers at their own addresses.
+            from kcli.core.net.detours import Detours
+
+            self._detours = Detours(options)
+        self._login = _login(options, hooks)
+        admissions = (self._login, self._detours.admission if self._detours is not None else None)
+        self._authentications = [
+            parts.authentication.Authentication(one) for one in admissions if one is not None
+        ]
         if not options.security_protocol.endswith("PLAINTEXT"):
             # ssl: 10 ms that plaintext clients save
             from kcli.core.net.tls.context import tls_context, unverified
@@ -162,7 +173,10 @@ class Brokers:
 
     def refusal(self, now: float) -> KcliError | None:
         """Why the brokers refuse this client, while no further connection may be made."""
-        return None if self._authentication is None else self._authentication.refusal(now)
+        for one in self._authentications:
+            if (refusal := one.refusal(now)) is not None:
+                return refusal
+        return None
 
     def retry_at(self, node: Node, purpose: str) -> float:
         """When the node's backoff is over."""
@@ -287,14 +301,14 @@ class Brokers:
             max_frame_bytes=options.largest_response,
             complete=self._loop.complete,
             hooks=self._hooks,
-            login=self._authentication.login if self._authentication is not None else None,
+            login=self._login,
             setup_timeout=setup_timeout,
             buffers=route.address.buffers,
         )
-        if self._authentication is not None:
+        for one in self._authentications:
             # Until this connection has its outcome the others wait: a wrong password is sent once, not once per
             # broker.
-            self._authentication.began(now, setup_timeout)
+            one.began(now, setup_timeout)
         channel = Channel(
             connection,
             setup_timeout=setup_timeout,
@@ -305,8 +319,11 @@ class Brokers:
         address = route.address
         if address.backoff.failures:  # the other purposes wait for the outcome of this attempt
             address.retry_at = now + address.backoff.peek()
+        detour = None
+        if self._detours is not None:
+            channel.detour = detour = self._detours.detour(node)
         if node.id >= 0 and not address.has_answered:
-            channel.explain = lambda error: advertised_in_vain(node, error)
+            channel.explain = lambda error: self._in_vain(node, detour, error)
         route.channel, route.was_ready = channel, False
         channel.start_setup(now)
         channel.clock, channel.compute = self._loop.now, self._loop.compute
@@ -315,13 +332,13 @@ class Brokers:
         self._loop.add(channel)
         if self._connected is not None:
             channel.adopt(*self._connected(node.id))
-        elif is_literal(node.host):
-            channel.open(self._resolve(node.host, node.port))
+        elif is_literal(node.host) if detour is None else detour.is_literal:
+            channel.open(self._addresses_of(node, detour))
         else:
-            self._lookup_and_open(node, channel)
+            self._lookup_and_open(node, channel, detour)
         return channel
 
-    def _lookup_and_open(self, node: Node, channel: Channel) -> None:
+    def _lookup_and_open(self, node: Node, channel: Channel, detour: Detour | None) -> None:
         def found(addresses: list[Address] | None, error: KcliError | None) -> None:
             # The setup timed out, or the client was closed, while the name was looked up.
             if not channel.is_open:
@@ -331,10 +348,20 @@ class Brokers:
             else:
                 channel.open(addresses)
 
-        self._loop.run_in_thread(lambda: self._resolve(node.host, node.port), found)
+        self._loop.run_in_thread(lambda: self._addresses_of(node, detour), found)
+
+    def _addresses_of(self, node: Node, detour: Detour | None) -> list[Address]:
+        return self._resolve(node.host, node.port) if detour is None else detour.lookup(self._resolve)
+
+    def _in_vain(self, node: Node, detour: Detour | None, error: KcliError) -> ConnectError:
+        if detour is not None:
+            return advertised_in_vain(node, error, error.do)
+        if self._options.map_address:
+            return advertised_in_vain(node, error, f"map it too: map.address={node.address}=HOST:PORT")
+        return advertised_in_vain(node, error)
 
 
-def _authentication(options: ClientOptions, hooks: Hooks) -> Authentication | None:
+def _login(options: ClientOptions, hooks: Hooks) -> Login | None:
     """None without SASL. ConfigError for options that cannot be used."""
     if not options.security_protocol.startswith("SASL"):
         _check_no_credentials(options)
@@ -351,7 +378,7 @@ def _authentication(options: ClientOptions, hooks: Hooks) -> Authentication | No
         hooks.log(
             "warning", "auth", f"{login.mechanism} without TLS: what is sent and read can be seen and changed"
         )
-    return parts.authentication.Authentication(login)
+    return login
 
 
 def _check_no_credentials(options: ClientOptions) -> None:
@@ -374,12 +401,15 @@ def _not_now(node: Node, failure: KcliError | None) -> KcliError:
     return failure
 
 
-def advertised_in_vain(node: Node, error: KcliError) -> ConnectError:
+_CHECK_LISTENERS = "check advertised.listeners of that broker, and that it is running"
+
+
+def advertised_in_vain(node: Node, error: KcliError, do: str = _CHECK_LISTENERS) -> ConnectError:
     """Metadata names an address that was never reached: most often a listener meant for other clients."""
     return ConnectError(
         f"broker {node.id} advertises {node.address}, unreachable from here",
         why=str(error),
-        do="check advertised.listeners of that broker, and that it is running",
+        do=do,
     )
 
 

@@ -68,7 +68,7 @@ def decompress(codec: int, data: Buffer, limit: int = DEFAULT_LIMIT) -> Buffer:
             snappy: Buffer = _library(codec).decompress_snappy(data, limit)
             return snappy
         return decompress_stream(_decoder(codec), data, limit, zstd_sizes if codec == Codec.ZSTD else None)
-    except (CorruptRecordsError, StoppedError, MemoryError):
+    except (ConfigError, CorruptRecordsError, StoppedError, MemoryError):
         raise
     except CapExceededError:
         raise CorruptRecordsError(
@@ -122,5 +122,18 @@ def _decoder(codec: int) -> Callable[[], Decoder]:
     raise CorruptRecordsError("record batch", why=f"{codec_name(codec)}: Kafka knows 0 to {max(Codec)}")
 
 
+def check_available(codec: int) -> None:
+    """ConfigError for a codec whose library is not there."""
+    if codec in _LIBRARIES:
+        _library(codec)
+
+
 def _library(codec: int) -> Any:
-    return import_module(_LIBRARIES[codec])
+    try:
+        return import_module(_LIBRARIES[codec])
+    except ImportError as error:
+        raise ConfigError(
+            f"{codec_name(codec)} is not available here",
+            why=str(error),
+            do="install kcli with its dependencies; zstd is a part of Python from 3.14 on, if it was built with it",
+        ) from error

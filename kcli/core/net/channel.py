@@ -40,6 +40,9 @@ from kcli.core.net.resolve import Address, certified_name
 if TYPE_CHECKING:
     import ssl
 
+    from kcli.core.net.detours import Detour
+    from kcli.core.net.proxy import Tunnel
+
 
 class Stage(Enum):
     """What a channel has completed."""
@@ -86,6 +89,7 @@ NEVER = float("inf")
 _MAX_BUFFERS = 64
 _READS_PER_TURN = 16
 _WORTH_WAITING, _MOST_AT_ONCE = 1 << 17, 1 << 20  # bytes
+_ANSWER = 1 << 12  # bytes that are read of a proxy at a time
 _CAN_WAIT = sys.platform == "linux"  # not tested on other systems
 
 
@@ -121,6 +125,9 @@ class Channel:
         self.forget: Callable[[Channel], None] = _nobody
         self.explain: Callable[[KcliError], KcliError] = _as_it_is
         self.on_stage: Callable[[Stage], None] = _unobserved
+        self.detour: Detour | None = None
+        """The way to a broker that is not connected to at its own address."""
+        self._tunnel: Tunnel | None = None
         self._why: Callable[[], KcliError | None] = _unknown
         self._tls = tls
         self._tls_done = tls is None
@@ -151,6 +158,8 @@ class Channel:
         """Whether the selector should watch for writability."""
         connection = self.connection
         if connection.state is State.CONNECTING:
+            if self._tunnel is not None and not self._tunnel.is_open:
+                return bool(self._tunnel.outgoing)  # its first bytes also show that the proxy is connected
             return not self._tls_in_progress or self._wants_write_for_tls
         return bool(connection.outgoing) or self._read_wants_write
 
@@ -161,11 +170,12 @@ class Channel:
 
     @property
     def peer(self) -> str:
-        """The address that it is connected to; empty without a connection."""
+        """The address that it is connected to, and how the broker is reached from there; empty without a connection."""
         try:
-            return str(self._socket.getpeername()[0]) if self._socket is not None else ""
+            address = str(self._socket.getpeername()[0]) if self._socket is not None else ""
         except OSError:
             return ""
+        return f"{address},{self.detour.via}" if address and self.detour is not None else address
 
     @property
     def tls_session(self) -> TlsSession | None:
@@ -321,6 +331,11 @@ class Channel:
             self._least = 1
             self.attempt += 1
             try:
+                self._tunnel = self.detour.tunnel() if self.detour is not None else None
+            except KcliError as error:
+                self.close(error)
+                return
+            try:
                 self._socket = socket.socket(address.family, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
                 self._socket.setblocking(False)
                 self._tune(self._socket)
@@ -331,7 +346,7 @@ class Channel:
                 return
             self._refusals.append(os.strerror(code))
             if code in (errno.EMFILE, errno.ENFILE):
-                what = f"cannot connect to {self.node}"
+                what = f"cannot connect to {self._reached}"
                 self.close(TooManyFilesError(what, why=os.strerror(code).lower(), do=RAISE_FILE_LIMIT))
                 return
         self.close(self._refused())
@@ -353,6 +368,8 @@ class Channel:
                 self._refusals.append(os.strerror(code))
                 self._connect_next()
                 return
+            if self._tunnel is not None and not self._through(self._tunnel):
+                return
             self.on_stage(Stage.CONNECTED)
             if self._tls is not None and not self._wrap():
                 return
@@ -360,6 +377,25 @@ class Channel:
             return
         self.connection.connected(now, self._setup_deadline)
         self.flush(now)
+
+    def _through(self, tunnel: Tunnel) -> bool:
+        """Whether the proxy has connected to the broker; continues the exchange with it."""
+        assert self._socket is not None
+        try:
+            while not tunnel.is_open:
+                if tunnel.outgoing:
+                    tunnel.sent(self._socket.send(tunnel.outgoing))
+                elif data := self._socket.recv(_ANSWER):
+                    tunnel.received(data)
+                else:
+                    raise tunnel.ended()
+        except (BlockingIOError, InterruptedError):
+            return False
+        except OSError:
+            self.close(tunnel.ended())
+        except KcliError as error:
+            self.close(error)
+        return self.is_open
 
     def _wrap(self) -> bool:
         """Wraps the socket in TLS; False if the peer was gone already."""
@@ -474,8 +510,10 @@ class Channel:
                 why="the port accepts connections but does not respond",
                 do="check the port and security.protocol, and that the broker is not stopped or overloaded",
             )
+        if self._tunnel is not None and self._tunnel.has_begun:
+            return self._tunnel.overdue(waited)
         return ConnectError(
-            f"cannot connect to {self.node} in {waited}",
+            f"cannot connect to {self._reached} in {waited}",
             why="no response from the network",
             do="check the host, the port and any firewall between",
         )
@@ -495,11 +533,19 @@ class Channel:
         )
 
     def _refused(self) -> ConnectError:
+        why = ", ".join(dict.fromkeys(self._refusals)) or "it has no address"
+        if self.detour is not None:
+            return ConnectError(f"cannot connect to {self._reached}", why=why, do=self.detour.advice)
         return ConnectError(
             f"cannot connect to {self.node}",
-            why=", ".join(dict.fromkeys(self._refusals)) or "it has no address",
+            why=why,
             do="check the host and port, and that the broker is running",
         )
+
+    @property
+    def _reached(self) -> str:
+        """The broker, and how it is reached, for messages."""
+        return f"{self.node}{self.detour.via}" if self.detour is not None else str(self.node)
 
     def _broken(self, error: OSError) -> KcliError:
         if not self.connection.is_established:

@@ -16,6 +16,7 @@ Tested in ``tests/unit/core/producer/test_accumulator.py``.
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
+from typing import TYPE_CHECKING
 
 from kcli.core.classes import dataclass, field
 from kcli.core.errors import ClosedError, KcliError
@@ -24,6 +25,9 @@ from kcli.core.producer.buffer_memory import BufferMemory
 from kcli.core.producer.parked import Parked, ParkedRecords
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.types import TopicPartition
+
+if TYPE_CHECKING:
+    from kcli.core.producer.sealing import Sealing
 
 NEVER = float("inf")
 _NOTHING_HELD = frozenset[TopicPartition]()
@@ -54,12 +58,14 @@ class Accumulator:
         delivery_timeout: float,
         new_builder: Callable[[int], BatchBuilder],
         now: Callable[[], float],
+        sealing: "Sealing | None" = None,
     ) -> None:
         self._batch_size = batch_size
         self._linger = linger
         self._delivery_timeout = delivery_timeout
         self._new_builder = new_builder
         self._now = now
+        self._sealing = sealing
         self._lock = threading.Lock()
         self.memory = BufferMemory(self._lock, memory, max_block, now)
         self._queues: dict[TopicPartition, PartitionQueue] = {}
@@ -410,6 +416,8 @@ class Accumulator:
     def _close_open(self, queue: PartitionQueue) -> None:
         if queue.open is not None:
             queue.open.cell.apply(BatchEvent.CLOSE)
+            if self._sealing is not None:
+                queue.open.sealed = self._sealing.add(queue.open.builder)
             queue.open = None
 
     def _release_parked(self, parked: list[Parked]) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from itertools import accumulate
 from operator import itemgetter
+from threading import Lock
 
 from kcli.core.errors import KcliError
 from kcli.core.producer.origins import OriginRows
@@ -119,6 +120,7 @@ class ProducerBatch:
         self.size = 0
         self.origins: list[OriginRows] = []
         self.whole = False
+        self.sealed: Lock | None = None  # of a thread that compresses it
 
     @property
     def state(self) -> BatchState:
@@ -145,6 +147,9 @@ class ProducerBatch:
 
     def wire(self) -> list[Buffer]:
         """Its encoded bytes; the same for every attempt as long as its sequence number is the same."""
+        if self.sealed is not None:
+            with self.sealed:
+                self.sealed = None
         return self.builder.wire(
             producer_id=self.producer_id,
             producer_epoch=self.epoch,

@@ -19,6 +19,7 @@ from kcli.core import clock
 from kcli.core import producer as parts
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.codecs.codec import check_level, codec_by_name
+from kcli.core.codecs.compression import check_available
 from kcli.core.errors import (
     ClosedError,
     ConfigError,
@@ -79,8 +80,10 @@ class Producer:
         key_serializer: Serializer | None = None,
         value_serializer: Serializer | None = None,
         partitioner: str | OwnPartitioner | None = None,
+        sealers: int = 0,
         **values: Any,
     ) -> None:
+        """``sealers``: so many threads compress batches that are full, beside the one that sends."""
         self.options = given(ProducerOptions, options, values)
         check_options(self.options)
         self._serializers = (key_serializer, value_serializer)
@@ -95,6 +98,7 @@ class Producer:
             delivery_timeout=self.options.delivery_timeout_ms / 1000,
             new_builder=partial(BatchBuilder, codec=codec, level=level),
             now=self._cluster.loop.now,
+            sealing=parts.sealing.Sealing(sealers) if sealers and codec else None,
         )
         self._placer = Placer(
             partitioner or self.options.partitioner,
@@ -259,6 +263,7 @@ class Producer:
         empty_is_null: bool = False,
         longest: int | None = None,
         origin: Any = None,
+        push: bool = False,
     ) -> int:
         """Queues the lines of ``text[start:end]``, one record each; returns the number of lines.
 
@@ -266,7 +271,8 @@ class Producer:
         has no key), or ``key`` is the key of all. A key or value equal to ``null_marker`` becomes null, with
         ``empty_is_null`` an empty one too. A line longer than ``longest`` bytes (default ``max.request.size``) fails
         with RecordTooLargeError; the other lines are still sent. The text may be modified after this returns.
-        ``origin``: as in ``send_rows``; rows are lines counted from 0.
+        ``origin``: as in ``send_rows``; rows are lines counted from 0. ``push``: then does what ``push`` does; the sender
+        is woken once for both.
         """
         stop = len(text) if end is None else end
         if not 0 <= start <= stop <= len(text):
@@ -284,7 +290,14 @@ class Producer:
         how = self._text_format
         if how != fields:  # usually the same in every call
             how = self._text_format = TextFormat(*fields)
-        return self._submission.submit_text(topic, text, start, stop, how, partition, timestamp, origin)
+        quietly = push and stop - start <= self._submission.piece_size
+        sent = self._submission.submit_text(
+            topic, text, start, stop, how, partition, timestamp, origin, quietly=quietly
+        )
+        if push:
+            self._accumulator.must_wake_sender()  # it is woken now
+            self.push()
+        return sent
 
     def send_arrow(
         self,
@@ -567,5 +580,6 @@ def check_options(options: ProducerOptions) -> None:
             do=f"at most {_MOST_IN_FLIGHT} keep every record single and in order",
         )
     codec, level = codec_by_name(options.compression_type), options.compression_level
+    check_available(codec)
     if level is not None:
         check_level(codec, level)

@@ -62,8 +62,9 @@ def check_rows(rows: Sequence[Row]) -> int:
     check_values("key", keys)
     check_values("value", values)
     check_values("header block", blocks)
-    for timestamp in set(times):
-        check_timestamp(timestamp)
+    if set(map(type, times)) != {int} or min(times) < -1 or max(times) > _LAST_TIMESTAMP:
+        for timestamp in times:
+            check_timestamp(timestamp)
     return bytes_of(keys) + bytes_of(values) + bytes_of(blocks) + 8 * len(rows)
 
 

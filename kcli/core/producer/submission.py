@@ -116,8 +116,12 @@ class Submission:
         partition: int | None,
         timestamp: int,
         origin: Any,
+        *,
+        quietly: bool = False,
     ) -> int:
-        """Queues the lines of ``text[start:stop]`` piece by piece, like ``submit_rows``; returns the number of lines."""
+        """Queues the lines of ``text[start:stop]`` piece by piece, like ``submit_rows``; returns the number of lines.
+        ``quietly``: the caller wakes the sender. Not for several pieces, of which one may have to wait for the sender.
+        """
         row = 0
         while start < stop:
             cut = stop
@@ -129,7 +133,7 @@ class Submission:
                     )
             try:
                 row += self._submit_region(
-                    topic, Region(text, start, cut, origin, row), how, partition, timestamp
+                    topic, Region(text, start, cut, origin, row), how, partition, timestamp, quietly=quietly
                 )
             except KcliError as error:
                 if not row:
@@ -145,12 +149,19 @@ class Submission:
         return topic in self._sender.lost_topics
 
     def _submit_region(
-        self, topic: str, region: Region, how: TextFormat, partition: int | None, timestamp: int
+        self,
+        topic: str,
+        region: Region,
+        how: TextFormat,
+        partition: int | None,
+        timestamp: int,
+        *,
+        quietly: bool,
     ) -> int:
         refuse = partial(self.refuse, topic, region.origin)
         if not self._must_park(topic):
             placer = TextPlacer(self._placer, topic, region, how, timestamp, refuse)
-            return self._place(partial(placer.add_lines, partition))
+            return self._place(partial(placer.add_lines, partition), quietly=quietly)
         kept = bytes(memoryview(region.text)[region.start : region.end])
         count = line_count(kept, 0, len(kept), how.delimiter)
         copy = Region(kept, 0, len(kept), region.origin, region.first_row)
@@ -192,13 +203,13 @@ class Submission:
             thread.ensure_started()
         return view is None or not view.partitions or topic in self._accumulator.parked_queues
 
-    def _place(self, place: Callable[[], T]) -> T:
+    def _place(self, place: Callable[[], T], *, quietly: bool = False) -> T:
         try:
             placed = place()
         except UnknownPartitionError:  # it may have been created since
             self._cluster.loop.call_threadsafe(self._cluster.request_refresh)
             raise
-        if self._accumulator.must_wake_sender():
+        if not quietly and self._accumulator.must_wake_sender():
             self._cluster.loop.wakeup()
         return placed
 

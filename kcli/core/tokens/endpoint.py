@@ -1,23 +1,23 @@
 """A token from an OAuth token endpoint by the client credentials grant (RFC 6749, section 4.4; KIP-768).
 
 Only https, with the certificate and the host name verified. A redirect is an error: it would send the client's secret
-to another address (CVE-2025-27817 is of this class). The body is limited. Runs in the worker thread of a loop, never in
-the loop's; connections, clock and sleep are injected, so that tests need neither.
+to another address (CVE-2025-27817 is of this class). A grant may be asked for twice. Runs in the worker thread of a loop,
+never in the loop's.
 """
 
-import http.client
 import json
-import ssl
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
 from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.clock import monotonic, wall
 from kcli.core.connection.sasl.token import Token
 from kcli.core.errors import AuthError, ConfigError, ConnectError
-from kcli.core.net.http import HttpConnection, basic, failure, https_connection, read_body
+from kcli.core.net.http import HttpClient, Policy, UnansweredError
+from kcli.core.net.http_address import HttpAddress, basic, parse_http
+from kcli.core.net.http_messages import Answer, NoAnswerError, Request, UntrustedError
 from kcli.core.net.tls.context import make_context
 from kcli.core.net.tls.stores import Stores
 from kcli.core.secret import Secret
@@ -44,26 +44,7 @@ KAFKA = Keys(
     "sasl.oauthbearer.token.file",
 )
 MAX_BODY = 1 << 20
-_TRIES = 3
-_FIRST_PAUSE = 0.2
-_TEMPORARY = (408, 429)
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """The address of a token endpoint; ``target`` is the path with the query."""
-
-    host: str
-    port: int
-    target: str
-
-    def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"https://{host}:{self.port}{self.target.partition('?')[0]}"
-
-
-Connect = Callable[[Endpoint, float], HttpConnection]
-"""A connection to the endpoint, with the timeout of each of its steps in seconds."""
+_POLICY = Policy(tries=3, first_pause=0.2, longest_pause=0.4, limit=MAX_BODY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,33 +58,22 @@ class Grant:
     url_encoded: bool = False
 
 
-class _TemporaryError(Exception):
-    """This try failed, another may succeed."""
-
-
-def parse_endpoint(url: str, keys: Keys = KAFKA) -> Endpoint:
+def parse_endpoint(url: str, keys: Keys = KAFKA) -> HttpAddress:
     """ConfigError for anything but an https address without a user name and without a fragment."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        parts, port = urlsplit(""), None
+    found = parse_http(url)
     why = do = ""
-    if parts.scheme == "file":
+    if url.startswith("file:"):
         why, do = "it names a file", f"name the file with {keys.token_file}=PATH"
-    elif parts.scheme == "http":
+    elif found is None:
+        why, do = "it is no https address", "write https://HOST[:PORT]/PATH"
+    elif not found.secure:
         why = "the client's secret would travel unencrypted"
         do = "use the https address of the token endpoint"
-    elif parts.username is not None:
+    elif found.authorization:
         why, do = "it has credentials in it", f"give them as {keys.client_id} and {keys.client_secret}"
-    elif (
-        parts.scheme != "https" or not parts.hostname or parts.fragment or not url.isprintable() or " " in url
-    ):
-        why, do = "it is no https address", "write https://HOST[:PORT]/PATH"
-    if why:
+    if found is None or why:
         raise ConfigError(f"{keys.url} cannot be used", why=why, do=do)
-    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return Endpoint(str(parts.hostname), port or 443, target)
+    return found
 
 
 class TokenEndpoint:
@@ -113,73 +83,58 @@ class TokenEndpoint:
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        endpoint: HttpAddress,
         grant: Grant,
         *,
         timeout: float,
         authorities: str = "",
         keys: Keys = KAFKA,
-        connect: Connect | None = None,
+        send: Callable[[Request], Answer] | None = None,
         monotonic: Callable[[], float] = monotonic,
         now: Callable[[], float] = wall,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._endpoint = endpoint
-        self._grant = grant
-        self._timeout = timeout
-        self._keys = keys
-        self._connect = connect or _Connector(authorities, keys).connect
-        self._monotonic, self._now, self._sleep = monotonic, now, sleep
+        self._endpoint, self._grant, self._timeout, self._keys, self._now = (
+            endpoint,
+            grant,
+            timeout,
+            keys,
+            now,
+        )
+        context = make_context(
+            Stores(prefix=keys.ca_location.removesuffix(".ca.location"), ca_location=authorities)
+        )
+        self._client = HttpClient([endpoint], _POLICY, lambda: context, send=send, now=monotonic, sleep=sleep)
 
     def fetch(self) -> Token:
         """A new token. AuthError if it is refused, ConnectError if the endpoint does not respond after three tries."""
-        why, deadline = "", self._monotonic() + self._timeout
-        for attempt in range(_TRIES):
-            pause = _FIRST_PAUSE * 2 ** (attempt - 1) if attempt else 0.0
-            if self._monotonic() + pause >= deadline:
-                break
-            if pause:
-                self._sleep(pause)
-            try:
-                return self._request(deadline)
-            except _TemporaryError as error:
-                why = str(error)
-        raise ConnectError(
-            f"no token from {self._endpoint}",
-            why=why,
-            do=f"check {self._keys.url}, and that the identity provider is running",
-        )
-
-    def _request(self, deadline: float) -> Token:
         try:
-            connection = self._connect(self._endpoint, deadline - self._monotonic())
-            try:
-                connection.request("POST", self._endpoint.target, body=self._body(), headers=self._headers())
-                response = connection.getresponse()
-                body = read_body(response, MAX_BODY, deadline, self._monotonic)
-            finally:
-                connection.close()
-        except ssl.SSLCertVerificationError as error:
+            answer = self._client.ask("POST", "", self._body(), self._headers(), seconds=self._timeout)
+        except UntrustedError as error:
             raise AuthError(
                 f"{self._endpoint}: the certificate of the token endpoint was not accepted",
-                why=error.verify_message or str(error),
+                why=str(error),
                 do=f"name its authority with {self._keys.ca_location}, and check that it names this host",
             ) from None
-        except (OSError, http.client.HTTPException) as error:
-            raise _TemporaryError(failure(error)) from None
-        if response.status >= 500 or response.status in _TEMPORARY:
-            raise _TemporaryError(f"HTTP {response.status}")
-        return self._token(response.status, body)
+        except (UnansweredError, NoAnswerError) as error:
+            raise ConnectError(
+                f"no token from {self._endpoint}",
+                why=str(error),
+                do=f"check {self._keys.url}, and that the identity provider is running",
+            ) from None
+        finally:
+            self._client.close()  # until the next renewal
+        return self._token(answer)
 
-    def _token(self, status: int, body: bytes) -> Token:
-        origin = f"the token endpoint {self._endpoint}"
+    def _token(self, answered: Answer) -> Token:
+        status, origin = answered.status, f"the token endpoint {self._endpoint}"
         if 300 <= status < 400:
             raise AuthError(
                 f"{origin} redirects to another address",
                 why=f"HTTP {status}; redirects are not followed, as they would carry the client's secret along",
                 do=f"put the final address into {self._keys.url}",
             )
-        answer = _json(body) if len(body) <= MAX_BODY else None
+        answer = _json(answered.body) if answered.whole else None
         if status != 200:
             raise AuthError(
                 f"{origin} refused the client {self._grant.client_id}",
@@ -212,19 +167,7 @@ class TokenEndpoint:
             "Accept": "application/json",
             "Authorization": basic(name, secret),
             "Content-Type": "application/x-www-form-urlencoded",
-            "User-Agent": "kcli",
         }
-
-
-class _Connector:
-    """Opens connections, with one TLS context for all of them."""
-
-    def __init__(self, authorities: str, keys: Keys) -> None:
-        prefix = keys.ca_location.removesuffix(".ca.location")
-        self._context = make_context(Stores(prefix=prefix, ca_location=authorities))
-
-    def connect(self, endpoint: Endpoint, timeout: float) -> HttpConnection:
-        return https_connection(endpoint.host, endpoint.port, timeout, self._context)
 
 
 def _json(body: bytes) -> dict[str, Any] | None:

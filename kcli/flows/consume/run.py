@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from kcli.core.classes import dataclass, field
@@ -24,7 +24,9 @@ from kcli.flows.filters.selection import Selection
 from kcli.flows.stop import Stop
 
 if TYPE_CHECKING:
+    from kcli.flows.consume.ahead import Ahead
     from kcli.flows.consume.time_order import Merger
+    from kcli.output.records import RecordSink
 
 
 class Sink(Protocol):
@@ -75,11 +77,12 @@ def consume(
     merger: Merger | None = None,
     skip_corrupt: Callable[[str], object] | None = None,
     progress: Progress = lambda _result: None,
+    ahead: tuple[Ahead, RecordSink] | None = None,
 ) -> ConsumeResult:
     """Reads to the end of ``reading``, at most ``within`` seconds long. ``skip_corrupt`` is called with each skipped
-    batch; None: a corrupt batch ends it.
+    batch; None: a corrupt batch ends it. ``ahead``: what other processes make of the batches, and ``sink``.
     """
-    run = _ReadLoop(sink, Selection() if selection is None else selection, limit, merger, skip_corrupt)
+    run = _ReadLoop(sink, Selection() if selection is None else selection, limit, merger, skip_corrupt, ahead)
     started = heard = now = time.monotonic()
     deadline = math.inf if within is None else started + within
     stop.wake(consumer.wakeup)
@@ -139,6 +142,7 @@ class _ReadLoop:
         limit: int | None,
         merger: Merger | None,
         skip_corrupt: Callable[[str], object] | None,
+        ahead: tuple[Ahead, RecordSink] | None,
     ) -> None:
         self.sink = sink
         self.result = ConsumeResult()
@@ -147,14 +151,25 @@ class _ReadLoop:
         self._limit = limit
         self._merger = merger
         self._skip_corrupt = skip_corrupt
+        self._ahead = ahead
 
     def full(self) -> bool:
         """Whether the limit is reached."""
         return self._limit is not None and self.result.records >= self._limit
 
-    def write_batches(self, batches: Iterable[FetchedBatch]) -> bool:
+    def write_batches(self, batches: Sequence[FetchedBatch]) -> bool:
         """Writes the batches of one poll; returns False when the limit or a stop has cut them short."""
         self.written = {}
+        if self._ahead is None:
+            return self._write_each(batches)
+        ahead, _sink = self._ahead
+        ahead.begin(batches)
+        try:
+            return self._write_each(batches)
+        finally:
+            ahead.end()
+
+    def _write_each(self, batches: Iterable[FetchedBatch]) -> bool:
         for fetched in batches:
             if self.full():
                 return False
@@ -187,6 +202,8 @@ class _ReadLoop:
     def _one(self, fetched: FetchedBatch) -> int:
         """Writes the selected records of a batch; returns the offset of the last record, −1 for all of it."""
         try:
+            if self._ahead is not None and self._put_rendered(fetched, *self._ahead):
+                return -1
             selected = self._selection.select(fetched)
             self.result.scanned = self._selection.scanned
             if selected is None:
@@ -202,6 +219,20 @@ class _ReadLoop:
             self.result.unreadable += 1
             return -1
 
+    def _put_rendered(self, fetched: FetchedBatch, ahead: Ahead, sink: RecordSink) -> bool:
+        """Writes all of a batch that another process has formatted; False where that is to be done here."""
+        rendered = ahead.next(self._left())
+        if rendered is None:
+            return False
+        self._selection.pass_over(fetched)
+        self.result.scanned = self._selection.scanned
+        sink.put_rendered(fetched, rendered, lambda: self._selection.select(fetched) or b"")
+        self.result.records += rendered.count
+        return True
+
+    def _left(self) -> int | None:
+        return None if self._limit is None else self._limit - self.result.records
+
     def _put(self, records: Iterable[FetchedBatch]) -> None:
         for fetched in records:
             if self.full():
@@ -209,7 +240,6 @@ class _ReadLoop:
             self._write(fetched, b"")
 
     def _write(self, fetched: FetchedBatch, selected: bytes | bytearray) -> int:
-        left = None if self._limit is None else self._limit - self.result.records
-        count, last = self.sink.batch(fetched, left, selected)
+        count, last = self.sink.batch(fetched, self._left(), selected)
         self.result.records += count
         return last

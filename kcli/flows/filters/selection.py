@@ -167,6 +167,17 @@ class Selection:
         """Adds a filter in front of the others."""
         self._filters.insert(0, first)
 
+    def without_observer(self) -> "Selection":
+        """The same filters."""
+        return Selection(self._filters)
+
+    def pass_over(self, fetched: FetchedBatch) -> None:
+        """Counts and observes a batch that another process has selected from."""
+        batch = fetched.batch
+        self.scanned += min(batch.count, fetched.stop - fetched.first)
+        if self._observer and not batch.is_control:
+            self._observer.look(BatchFields(fetched))
+
     def select(self, fetched: FetchedBatch) -> bytes | bytearray | None:
         """The selection for ``render_records``: empty for all, None for no record. Transaction markers are always
         selected.

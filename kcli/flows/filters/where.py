@@ -47,6 +47,7 @@ _HELP = "as in --where 'value.status == 500 and key'; `kcli help filters` has mo
 _VALUE_FIRST = ("value", *(name for name in FIELDS if name != "value"))
 PLACES = 3
 """How many values that are not JSON are named."""
+_SKIPS, _NEVER_EQUAL = "--where skips {}", "--where: {}, and they are never equal"
 Judge = Callable[[Any], bool]
 _UNREADABLE = (ValueError, RecursionError, DecodeError)
 
@@ -145,6 +146,19 @@ class Where:
                 self._report_unlike(fields, index)
         return hits
 
+    def be_silent(self) -> None:
+        """Warns of nothing: it works in a process, and who adds its findings warns of them."""
+        self._warn = str
+
+    def warn_since(self, failure: str, unlikeness: str) -> None:
+        """Warns of what was added to the findings, which had these firsts before."""
+        for before, now, text in (
+            (failure, self.failure, _SKIPS),
+            (unlikeness, self.unlikeness, _NEVER_EQUAL),
+        ):
+            if now and not before:
+                self._warn(text.format(now))
+
     # --- many records ------------------------------------------------------------------------------
 
     def _values(
@@ -212,7 +226,7 @@ class Where:
         """Counts a record for which the expression is an error."""
         if not self.failed:
             self.failure = f"{fields.tp}@{fields.offset(index)}: {' '.join(str(error).split())}"
-            self._warn(f"--where skips {self.failure}")
+            self._warn(_SKIPS.format(self.failure))
         self.failed += 1
         self._unlike.clear()
         return False
@@ -221,7 +235,7 @@ class Where:
         """Counts a record in which a number was compared with text: neither equal nor an error."""
         if not self.unlike:
             self.unlikeness = f"{fields.tp}@{fields.offset(index)}: {self._unlike[0]}"
-            self._warn(f"--where: {self.unlikeness}, and they are never equal")
+            self._warn(_NEVER_EQUAL.format(self.unlikeness))
         self.unlike += 1
         self._unlike.clear()
 

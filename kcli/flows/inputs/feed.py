@@ -6,14 +6,18 @@ One input is open at a time. Plain lines are normally not parsed.
 import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from kcli.core.classes import dataclass, replace
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.inputs.input_format import InputFormat
-from kcli.flows.inputs.item import BadInput, Chunk, InputPosition, InputRow, Item, RowChunk, TextChunk
+from kcli.flows.inputs.item import BadInput, Chunk, InputPosition, InputRow, Item, Mark, RowChunk, TextChunk
 from kcli.flows.inputs.source import Source, Tap, TextReader, TextRegion, read_blocks
 from kcli.flows.stop import Stop
+
+if TYPE_CHECKING:
+    from kcli.flows.processes import Processes
 
 
 class OtherInputError(KcliError):
@@ -88,6 +92,7 @@ class Feed:
         patience: float | None = None,
         fingerprints: bool = False,
         begin: InputPosition | None = None,
+        processes: "Processes | None" = None,
     ) -> None:
         self.form = form
         self._names = tuple(names) or ("-",)
@@ -98,6 +103,7 @@ class Feed:
         self._patience = patience
         self._fingerprints = fingerprints
         self._begin = begin or InputPosition()
+        self._processes = processes
 
     def portions(self) -> Iterator[Portion]:
         """The portions until all inputs have ended, or a stop."""
@@ -111,7 +117,9 @@ class Feed:
                 print_ = Fingerprint(input_name(name), begin.offset, begin.crc)
                 taps: list[Tap] = [print_, *self._taps] if self._fingerprints else [*self._taps]
                 source = Source(descriptor, input_name(name), self._stop, taps=taps, patience=self._patience)
-                of_one = self._text if self._short else self._rows
+                of_one = (
+                    self._text if self._short else self._rows if self._processes is None else self._shared
+                )
                 yield from of_one(source, print_, begin)
             finally:
                 os.close(descriptor)
@@ -148,33 +156,68 @@ class Feed:
     def _rows(self, source: Source, print_: Fingerprint, begin: InputPosition) -> Iterator[Portion]:
         from kcli.flows.inputs.parsers import parser_of  # msgspec, which plain lines do not need
 
-        parser = parser_of(self.form)
-        unit, mark = 0, (0, 0)
-
-        def portion(items: list[Item], size: int, more: bool) -> Portion:
-            nonlocal unit
-            first, unit = unit, unit + len(items)
-            if first < begin.unit:
-                items = items[begin.unit - first :]
-                first = min(unit, begin.unit)
-            if not items:
-                return Portion(size=size, more=True)
-            rows = [item for item in items if type(item) is InputRow]
-            bad = [(first + at, item) for at, item in enumerate(items) if type(item) is BadInput]
-            numbers = [first + at for at, item in enumerate(items) if type(item) is InputRow] if bad else None
-            start, read = InputPosition(begin.source, first, *mark), (print_.size, print_.crc)
-            header: bytes | None = getattr(parser, "header", None)  # only CSV has one
-            return Portion(
-                RowChunk(start, len(items), source.name, read, rows, numbers, header), None, bad, size, more
-            )
-
+        parser, rows = parser_of(self.form), _Rows(source.name, begin)
+        before = (0, 0)
         for block in read_blocks(source):
-            yield portion(parser.feed(block.data), len(block.data), block.more) if block.data else Portion()
-            mark = (print_.size, print_.crc)
+            after = (print_.size, print_.crc)
+            if block.data:
+                items, header = parser.feed(block.data), getattr(parser, "header", None)  # only CSV has one
+                yield rows.portion(items, Mark(before, after, len(block.data), block.more), header)
+            else:
+                yield Portion()
+            before = after
         if not self._stop:
             last = parser.finish()
             if last:
-                yield portion(last, 0, False)
+                yield rows.portion(last, Mark(before, before), getattr(parser, "header", None))
+
+    def _shared(self, source: Source, print_: Fingerprint, begin: InputPosition) -> Iterator[Portion]:
+        """Like ``_rows``, by the processes; what they return is of input that was read a while ago."""
+        from kcli.flows.inputs.shared import SharedParser, terminator_of  # only with --processes
+
+        terminator = terminator_of(self.form)
+        assert self._processes is not None
+        assert terminator is not None
+        parser, rows = SharedParser(self._processes, self.form, terminator), _Rows(source.name, begin)
+        before = (0, 0)
+        try:
+            for block in read_blocks(source):
+                after = (print_.size, print_.crc)
+                if block.data:
+                    parser.feed(block.data, Mark(before, after, len(block.data), block.more))
+                for items, mark in parser.ready(everything=not block.more):
+                    yield rows.portion(items, mark, parser.header)
+                if not block.data:
+                    yield Portion()
+                before = after
+            if not self._stop:
+                for items, mark in parser.finish(Mark(before, before)):
+                    if items:
+                        yield rows.portion(items, mark, parser.header)
+        finally:
+            self._processes.drop()
+
+
+class _Rows:
+    """Makes portions of the units of one input, which are counted; those before ``begin`` are left out."""
+
+    def __init__(self, name: str, begin: InputPosition) -> None:
+        self._name, self._begin, self._unit = name, begin, 0
+
+    def portion(self, items: list[Item], mark: Mark, header: bytes | None) -> Portion:
+        """Units that were completed by the input of ``mark``."""
+        first, self._unit = self._unit, self._unit + len(items)
+        if first < self._begin.unit:
+            items = items[self._begin.unit - first :]
+            first = min(self._unit, self._begin.unit)
+        if not items:
+            return Portion(size=mark.size, more=True)
+        rows = [item for item in items if type(item) is InputRow]
+        bad = [(first + at, item) for at, item in enumerate(items) if type(item) is BadInput]
+        numbers = [first + at for at, item in enumerate(items) if type(item) is InputRow] if bad else None
+        start = InputPosition(self._begin.source, first, *mark.before)
+        chunk = RowChunk(start, len(items), self._name, mark.after, rows, numbers, header)
+        return Portion(chunk, None, bad, mark.size, mark.more)
 
 
 def single_portion(form: InputFormat, text: bytes, name: str) -> Portion:

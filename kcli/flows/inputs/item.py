@@ -76,6 +76,15 @@ class InputPosition(NamedTuple):
     crc: int = 0
 
 
+class Mark(NamedTuple):
+    """Input that was read at once: bytes and checksum before and after it, its size, and whether more was ready."""
+
+    before: tuple[int, int]
+    after: tuple[int, int]
+    size: int = 0
+    more: bool = False
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class Chunk:
     """``start`` is the position of its first unit, ``units`` their number, bad units included. ``read``: how many bytes

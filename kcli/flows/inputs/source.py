@@ -125,6 +125,7 @@ class TextReader:
         self._buffer = bytearray(min(_FIRST_BYTES, self._capacity))
         self._begin = self._filled = 0
         self._dropped = 0
+        self._more = False  # whether more input was ready when the last read ended
 
     def regions(self) -> Iterator[TextRegion]:
         """The regions until the end of the input, whose last line needs no delimiter, or a stop, which omits a partial
@@ -143,7 +144,7 @@ class TextReader:
                 if self._dropped:
                     yield self._end_of_dropped()
                 if end > self._begin:
-                    yield TextRegion(buffer, self._begin, end, state > 0 and self._source.readable())
+                    yield TextRegion(buffer, self._begin, end, state > 0 and self._more)
                     self._begin = end
             elif state == IDLE:
                 yield TextRegion(buffer, self._begin, self._begin, False)
@@ -170,7 +171,8 @@ class TextReader:
                 return count
             self._filled += count
             got += count
-            if got >= _ENOUGH or not self._source.readable() or self._filled == self._capacity:
+            self._more = self._source.readable()
+            if got >= _ENOUGH or not self._more or self._filled == self._capacity:
                 return count
 
     def _make_room(self) -> None:

@@ -36,6 +36,7 @@ from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import (
     KcliError,
     ProducerFencedError,
+    TimedOutError,
     TransactionUnknownError,
     UnsupportedError,
 )
@@ -73,7 +74,14 @@ from kcli.flows.mirror.job.job import (
     finish_attempt,
     job_state,
 )
-from kcli.flows.mirror.job.lease import JobLease, LeaseLostError, held, read_instances, transactional_id
+from kcli.flows.mirror.job.lease import (
+    SESSION_MS,
+    JobLease,
+    LeaseLostError,
+    held,
+    read_instances,
+    transactional_id,
+)
 from kcli.flows.mirror.job.state import (
     NO_GROUPS,
     GroupProgress,
@@ -154,6 +162,7 @@ class Mirror(Driver):
         self._acls = self._acl_sync() if settings.sync_acls else None
         self._configs: FollowedConfigs | None = None
         self._store: FileStore | FencedStore | TopicStore
+        self._created = False  # topics of the target: a report says so, whatever follows
         self._begun = False  # something may have been copied
         self._began_ms: int | None = None  # when the last attempt began to copy
         self._consumer: Consumer
@@ -196,6 +205,7 @@ class Mirror(Driver):
         self._watch = StateWatch(
             self._consumer,
             limit=settings.patience,
+            transactional=self._settings.exactly_once,
             pinned=settings.bounded,
             note=observer.note,
             warn=observer.warn,
@@ -325,9 +335,14 @@ class Mirror(Driver):
         try:
             takes = self._take(stop)
             if takes:
-                self._create()
-                with self._observer.progress("copied") as bar:
-                    self._attempt_again_and_again(bar, stop, attempts)
+                try:
+                    self._create()
+                    with self._observer.progress("copied") as bar:
+                        self._attempt_again_and_again(bar, stop, attempts)
+                except KcliError as error:
+                    if stop or not self._created:
+                        raise
+                    self._end_copies(error, stop)
                 add_attempts(self._plan.copies, attempts)
                 seconds = time.monotonic() - began
                 if self._handover is not None:
@@ -364,13 +379,15 @@ class Mirror(Driver):
 
     def _end_copies(self, error: KcliError, stop: Stop) -> None:
         """Nothing more can be copied. What was not committed does not count: it is in the state, or not."""
-        copies = [copy for copy in self._plan.copies if copy.error is None]
-        for copy in copies:
+        if isinstance(error, (TimedOutError, TransactionUnknownError)) and self._settings.exactly_once:
+            error.do = "run the same command again: it finds out what was committed, and continues there"
+        going_on = [copy for copy in self._plan.copies if copy.error is None]
+        for copy in self._plan.copies:
             if self._settings.exactly_once:
                 copy.rollback()
             if not (stop or copy.done):
                 copy.fail(error)
-        if not stop and all(copy.done and copy.error is None for copy in copies):
+        if not stop and all(copy.error is None for copy in going_on):
             self._observer.failed(error)
 
     def _proof(self, stop: Stop) -> list[Comparison]:
@@ -426,9 +443,11 @@ class Mirror(Driver):
                 JobLease(self._target, self._target_admin, self._id, self._hooks)
             )
         began = time.monotonic()
+        # At first somebody may be there whose session has to time out; what is copied already waits for no session.
+        from_then = began if self._begun else began + SESSION_MS / 1000
 
         def waiting() -> bool:
-            return not self._begun or self._waits(
+            return time.monotonic() < from_then or self._waits(
                 "target: the coordinator of the job does not respond", began
             )
 
@@ -448,6 +467,7 @@ class Mirror(Driver):
             self._follow(self._earlier.saved())
         plan = self._plan
         plan.fail(made_targets(self._target_admin, plan.found.findings, plan.targets))
+        self._created = bool(plan.found.findings.create)
         if self._settings.checkpoint is None:
             create_state_topic(self._target_admin, plan.found.brokers)
         self._create_acls()

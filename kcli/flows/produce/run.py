@@ -192,19 +192,20 @@ class ProduceRun:
 
     def _send(self, portion: Portion) -> None:
         chunk = portion.chunk
+        pauses = not (portion.more or self._sending.lingers)
         if isinstance(chunk, TextChunk) and portion.region is not None:
-            self._send_text(chunk, portion)
+            self._send_text(chunk, portion, push=pauses)
         elif isinstance(chunk, RowChunk):
             self._send_chunk(chunk, portion)
-        if not portion.more:
-            self._push()
+            if pauses:
+                self._push()
 
     def _push(self) -> None:
         """The input pauses: sends what was read."""
         if not self._sending.lingers:
             self._producer.push()
 
-    def _send_text(self, chunk: TextChunk, portion: Portion) -> None:
+    def _send_text(self, chunk: TextChunk, portion: Portion, *, push: bool) -> None:
         sending, region = self._sending, portion.region
         assert region is not None
         how = sending.how
@@ -223,6 +224,7 @@ class ProduceRun:
                 empty_is_null=how.empty_is_null,
                 longest=sending.longest,
                 origin=chunk,
+                push=push,
             )
         except KcliError as error:
             chunk.units = line_count(region.text, region.start, region.end, how.delimiter)
@@ -269,9 +271,11 @@ class ProduceRun:
     def _send_span(self, chunk: RowChunk, start: int, stop: int) -> None:
         some = chunk.records[start:stop]
         now = wall_ms()
-        self._hours.update(
-            row.timestamp // HOUR_MS for row in some if row.timestamp is not None and row.timestamp >= 0
-        )
+        times = [row.timestamp for row in some if row.timestamp is not None and row.timestamp >= 0]
+        if times and min(times) // HOUR_MS == max(times) // HOUR_MS:
+            self._hours[times[0] // HOUR_MS] += len(times)
+        else:
+            self._hours.update(time // HOUR_MS for time in times)
         rows = [
             (row.key, row.value, row.headers, now if row.timestamp is None else row.timestamp) for row in some
         ]

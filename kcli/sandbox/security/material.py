@@ -34,19 +34,20 @@ class Material:
         return self.passwords[_STORES]
 
 
-def require_cryptography() -> None:
-    """ExtraMissingError without the package that makes certificates."""
-    if find_spec("cryptography") is None:
-        raise ExtraMissingError(
-            "--secure needs the Python package cryptography, which is not installed",
-            why="it makes the certificates and signs the tokens",
-            do=installation("sandbox"),
-        )
+def require_libraries() -> None:
+    """ExtraMissingError without the packages that make certificates and tokens."""
+    for package, module in (("cryptography", "cryptography"), ("PyJWT", "jwt")):
+        if find_spec(module) is None:
+            raise ExtraMissingError(
+                f"--secure needs the Python package {package}, which is not installed",
+                why="it makes the certificates and signs the tokens",
+                do=installation("sandbox"),
+            )
 
 
 def prepare(folder: Path, node_ids: list[int]) -> Material:
     """Make what is missing in ``folder``, and new tokens."""
-    require_cryptography()
+    require_libraries()
     names = Names(folder)
     for each in (folder, names.clients):
         each.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,16 +1,16 @@
 """Signed tokens (JWT, RS256) for OAUTHBEARER, and the key set (JWKS) with which brokers verify them.
 
 Kafka's own validator verifies them: the brokers read the key set from a file instead of from an identity provider.
-Needs the package ``cryptography``, as ``certificates.py``.
+Needs the packages ``cryptography``, as ``certificates.py``, and ``PyJWT``.
 """
 
-import base64
 import json
 import time
-from typing import Any
 
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import padding, rsa
+import jwt
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from jwt.algorithms import RSAAlgorithm
 
 from kcli.core.classes import dataclass
 from kcli.core.secret import Secret
@@ -46,15 +46,8 @@ class TokenSigner:
 
     def key_set(self) -> bytes:
         """The public key as a JWKS document."""
-        numbers = self.key.public_key().public_numbers()
-        key = {
-            "kty": "RSA",
-            "use": "sig",
-            "alg": "RS256",
-            "kid": KEY_ID,
-            "n": _base64url(numbers.n.to_bytes((numbers.n.bit_length() + 7) // 8, "big")),
-            "e": _base64url(numbers.e.to_bytes(3, "big")),
-        }
+        public = RSAAlgorithm.to_jwk(self.key.public_key(), as_dict=True)
+        key = {"kty": "RSA", "use": "sig", "alg": "RS256", "kid": KEY_ID, "n": public["n"], "e": public["e"]}
         return json.dumps({"keys": [key]}, indent=1).encode()
 
     def token(
@@ -75,14 +68,4 @@ class TokenSigner:
             "iat": min(now, int(now + lifetime)),
             "exp": int(now + lifetime),
         }
-        signed = f"{_json({'alg': 'RS256', 'typ': 'JWT', 'kid': KEY_ID})}.{_json(claims)}"
-        signature = self.key.sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256())
-        return Secret(f"{signed}.{_base64url(signature)}")
-
-
-def _json(document: dict[str, Any]) -> str:
-    return _base64url(json.dumps(document, separators=(",", ":")).encode())
-
-
-def _base64url(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+        return Secret(jwt.encode(claims, self.key, algorithm="RS256", headers={"kid": KEY_ID}))

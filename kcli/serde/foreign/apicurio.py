@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from kcli.core.classes import replace
+from kcli.core.net.http_messages import Answer
 from kcli.serde.errors import RegistryError, SchemaNotFoundError
 from kcli.serde.foreign.serde import Fetched, SchemaSource
 from kcli.serde.foreign.wire import CONTENT, GLOBAL, Located, named_message, split_apicurio
 from kcli.serde.registry.addresses import addresses
 from kcli.serde.registry.client import Reference, Schema, referenced, unusable
 from kcli.serde.registry.options import RegistryOptions
-from kcli.serde.registry.transport import Answer, Transport
+from kcli.serde.registry.transport import Transport
 from kcli.serde.serde import SerdeContext
 
 if TYPE_CHECKING:
@@ -51,13 +51,12 @@ class ApicurioSource(SchemaSource):
         options: RegistryOptions,
         *,
         allow_plaintext_secrets: bool = False,
-        connect: Callable[..., Any] | None = None,
     ) -> None:
         found = addresses(options, allow_plaintext_secrets=allow_plaintext_secrets)
         named = {match[1] for one in found if (match := _API.search(one.path)) and match[1]}
         self._api = named.pop() if len(named) == 1 else ""
-        bare = [replace(one, path=_API.sub("", one.path)) for one in found]
-        self._transport = Transport(bare, options, accept="*/*", connect=connect)
+        bare = [one._replace(path=_API.sub("", one.path)) for one in found]
+        self._transport = Transport(bare, options, accept="*/*")
         self._ids = _IDS.get(arguments.get("ids", ""), "")
 
     def split(self, data: bytes, context: SerdeContext) -> Located:

@@ -1,34 +1,12 @@
 """Registry addresses from ``schema.registry.url``, and credentials. Pure; ``str`` never shows secrets."""
 
-from urllib.parse import unquote, urlsplit
-
-from kcli.core.classes import dataclass, field
 from kcli.core.errors import ConfigError
-from kcli.core.net.http import basic
+from kcli.core.net.http_address import HttpAddress, basic, parse_http, refuse_plaintext
 from kcli.serde.registry.bearer import sends_token
 from kcli.serde.registry.options import SASL_INHERIT, RegistryOptions
 
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """One registry. ``path`` has no trailing slash; ``authorization`` is the header's value, empty also where a bearer
-    token is sent, which changes (``bearer.py``).
-    """
-
-    secure: bool
-    host: str
-    port: int
-    path: str = ""
-    authorization: str = field(default="", repr=False)
-
-    def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{'https' if self.secure else 'http'}://{host}:{self.port}{self.path}"
-
-
-def addresses(options: RegistryOptions, *, allow_plaintext_secrets: bool = False) -> tuple[Address, ...]:
+def addresses(options: RegistryOptions, *, allow_plaintext_secrets: bool = False) -> tuple[HttpAddress, ...]:
     """The registries to use, in order; ConfigError for an invalid address, and for secrets over plain HTTP."""
     common, token = _user_info(options), sends_token(options)
     found = []
@@ -36,7 +14,7 @@ def addresses(options: RegistryOptions, *, allow_plaintext_secrets: bool = False
         if text.strip():
             address = _parse(text.strip(), common, options.basic_auth_credentials_source, token=token)
             if (token or address.authorization) and not allow_plaintext_secrets:
-                _refuse_plaintext(address)
+                refuse_plaintext(address, "the address")
             found.append(address)
     if not found:
         raise ConfigError(
@@ -47,31 +25,22 @@ def addresses(options: RegistryOptions, *, allow_plaintext_secrets: bool = False
     return tuple(found)
 
 
-def _parse(text: str, common: str, source: str, *, token: bool) -> Address:
-    try:
-        parts = urlsplit(text)
-        port = parts.port
-    except ValueError:
-        parts, port = urlsplit(""), None
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+def _parse(text: str, common: str, source: str, *, token: bool) -> HttpAddress:
+    found = parse_http(text)
+    if found is None or "?" in found.path:
         raise ConfigError(
             f"schema.registry.url={without_secrets(text)!r} is no address",
             why="it is http or https, a host, and perhaps a port and a path",
             do="http://HOST:8081, for example",
         )
-    authorization = common
-    if parts.username is not None and token:
+    if found.authorization and token:
         raise ConfigError(
             f"a name in schema.registry.url={without_secrets(text)!r} and a token (bearer.auth.*) together",
             why="a registry accepts only one of them",
             do="leave one out",
         )
-    if parts.username is not None and source in ("", "URL"):
-        authorization = basic(unquote(parts.username), unquote(parts.password or ""))
-    secure = parts.scheme == "https"
-    return Address(
-        secure, parts.hostname, port or (443 if secure else 80), parts.path.rstrip("/"), authorization
-    )
+    of_url = found.authorization if source in ("", "URL") else ""
+    return found._replace(path=found.path.rstrip("/"), authorization=of_url or common)
 
 
 def _user_info(options: RegistryOptions) -> str:
@@ -92,15 +61,6 @@ def _user_info(options: RegistryOptions) -> str:
             do="set basic.auth.user.info",
         )
     return ""
-
-
-def _refuse_plaintext(address: Address) -> None:
-    if not address.secure and address.host not in _LOOPBACK:
-        raise ConfigError(
-            f"credentials for {address} would travel unencrypted",
-            why="the address begins with http",
-            do="use https, or say --allow-plaintext-secrets",
-        )
 
 
 def without_secrets(text: str) -> str:

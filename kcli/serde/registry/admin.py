@@ -13,9 +13,9 @@ from typing import Any
 from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.errors import OutcomeUnknownError
 from kcli.core.exit_codes import ExitCode
+from kcli.core.net.http_address import HttpAddress
 from kcli.serde.errors import RegistryAuthError, RegistryError, RegistryUnreachableError, SchemaNotFoundError
 from kcli.serde.json_text import parse_json
-from kcli.serde.registry.addresses import Address
 from kcli.serde.registry.client import Schema, body_of, quoted, schema_of, unusable
 from kcli.serde.registry.options import RegistryOptions
 from kcli.serde.registry.transport import Transport
@@ -76,7 +76,7 @@ class RegistryAdmin:
 
     def __init__(
         self,
-        addresses: tuple[Address, ...],
+        addresses: tuple[HttpAddress, ...],
         options: RegistryOptions,
         *,
         transport: Transport | None = None,

@@ -13,6 +13,8 @@ from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kcli.core import Producer
+from kcli.core.codecs import compression
 from kcli.core.codecs import decompress as decompress_module
 from kcli.core.codecs.codec import LEVELS
 from kcli.core.codecs.compression import LIMIT_OPTION, compress, decompress
@@ -224,3 +226,16 @@ def test_zstd_window_counts_against_the_cap() -> None:
     assert len(decompress(4, packed, 64 << 20)) == 40 << 20
     with pytest.raises(CorruptRecordsError, match="zstd"):
         decompress(4, packed, 42 << 20)
+
+
+def test_a_library_that_is_not_there_is_no_damage(monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = bytes(compress(Codec.ZSTD, b"text"))
+    monkeypatch.setitem(compression._LIBRARIES, Codec.ZSTD, "kcli_has_no_such_module")
+    for use in (
+        lambda: compress(Codec.ZSTD, b"text"),
+        lambda: decompress(Codec.ZSTD, packed),
+        lambda: Producer(bootstrap_servers="127.0.0.1:1", compression_type="zstd"),
+    ):
+        with pytest.raises(ConfigError, match="zstd is not available here") as caught:
+            use()
+        assert "kcli_has_no_such_module" in caught.value.why

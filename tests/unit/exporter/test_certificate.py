@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kcli.core.errors import ConfigError
-from kcli.exporter.certificate import server_context
+from kcli.exporter.certificate import TlsFiles, server_context
 from kcli.exporter.tls import ServerTls
 from tests.certificates import Authority, ClientFiles
 
@@ -158,7 +158,7 @@ def test_a_file_that_cannot_be_used_is_refused_in_words(
     change, what, why, do = CASES[case]
     files = [None if path is None else str(path) for path in change(authority, own)]
     with pytest.raises(ConfigError) as caught:
-        server_context(files[0] or "", *files[1:])
+        server_context(TlsFiles(files[0] or "", *files[1:]))
     error = caught.value
     assert error.exit_code == 2
     assert what in error.what
@@ -178,7 +178,7 @@ def test_a_file_that_may_not_be_read_is_named(own: ClientFiles, monkeypatch: pyt
 
     monkeypatch.setattr("kcli.exporter.certificate.read_bounded", refused)
     with pytest.raises(ConfigError, match="cannot read the certificate") as caught:
-        server_context(str(own.certificate), None, None)
+        server_context(TlsFiles(str(own.certificate)))
     assert caught.value.why == "permission denied"
     assert "that you may read" in caught.value.do
 
@@ -186,7 +186,7 @@ def test_a_file_that_may_not_be_read_is_named(own: ClientFiles, monkeypatch: pyt
 def test_a_key_that_everyone_may_change_is_refused(own: ClientFiles) -> None:
     own.key.chmod(0o602)
     with pytest.raises(ConfigError, match="every user can change it"):
-        server_context(str(own.certificate), str(own.key), None)
+        server_context(TlsFiles(str(own.certificate), str(own.key)))
 
 
 def test_any_damage_is_refused_in_words_or_does_no_harm(authority: Authority, own: ClientFiles) -> None:
@@ -208,7 +208,7 @@ def test_any_damage_is_refused_in_words_or_does_no_harm(authority: Authority, ow
 
 def refusal_of(path: str) -> ConfigError | None:
     try:
-        server_context(path, None, None)
+        server_context(TlsFiles(path))
     except ConfigError as error:
         return error
     return None
@@ -219,7 +219,7 @@ def test_an_expired_certificate_does_not_replace_the_one_in_use(
 ) -> None:
     said: list[str] = []
     path = own.both
-    tls = ServerTls(str(path), None, None, said.append)
+    tls = ServerTls(lambda: TlsFiles(str(path)), said.append)
     used = tls.context()
     authority.client("renewed", authority.expired("127.0.0.1")).both.replace(path)
     assert tls.context() is used
@@ -232,7 +232,7 @@ def test_an_expired_certificate_does_not_replace_the_one_in_use(
 def test_a_file_that_becomes_readable_is_read_again(own: ClientFiles) -> None:
     """Its content and its time of change stay the same then."""
     path = own.both
-    tls = ServerTls(str(path), None, None, print)
+    tls = ServerTls(lambda: TlsFiles(str(path)), print)
     before = tls.context()
     path.chmod(0o600)
     assert tls.context() is not before

@@ -83,7 +83,7 @@ def test_a_damaged_state_file_is_passed_over(own_state: Path) -> None:
 def test_discovery_loads_nothing_heavy() -> None:
     code = "import sys, kcli.sandbox.discovery; print(*sys.modules)"
     loaded = set(subprocess.check_output([sys.executable, "-c", code], text=True).split())
-    assert not loaded & {"jgo", "requests", "subprocess", "socket", "threading", "click", "ssl", "logging"}
+    assert not loaded & {"jgo", "urllib3", "subprocess", "socket", "threading", "click", "ssl", "logging"}
 
 
 def test_one_is_found_by_its_name() -> None:

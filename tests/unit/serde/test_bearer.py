@@ -49,10 +49,10 @@ def test_a_token_of_a_file_is_read_again_where_it_is_refused(tmp_path: Path) -> 
     values = registry_values(reader, found, lambda: ("", None))
     wire = Wire((401, error(401)), OK, (401, error(401)))
     transport = wire.transport()
-    transport._tokens = bearer_tokens(RegistryOptions.build(values))
+    transport.client.tokens = bearer_tokens(RegistryOptions.build(values))
     path.write_text("neu\n")
     assert transport.ask("GET", "/x") == {"a": 1}
-    assert [asked[3]["Authorization"] for asked in wire.asked] == ["Bearer alt", "Bearer neu"]
+    assert [asked.headers["Authorization"] for asked in wire.asked] == ["Bearer alt", "Bearer neu"]
     with pytest.raises(RegistryAuthError):  # it is the same as before: nothing is asked twice
         transport.ask("GET", "/y")
     assert len(wire.asked) == 3

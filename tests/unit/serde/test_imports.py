@@ -16,6 +16,7 @@ HEAVY = {
     "json",
     "grpc_tools",
     "urllib",
+    "urllib3",
 }
 
 
@@ -44,3 +45,13 @@ def test_a_plain_serde_needs_no_library(name: str) -> None:
     code = f"{imports}; open_serdes(parse_serdes(['{name}']))"
     heavy = {name.partition(".")[0] for name in modules_after(code)} & (HEAVY - {"json", "urllib"})
     assert heavy == set()
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["serde.registry.transport", "core.tokens.endpoint", "flows.lag.webhook", "sandbox.fetch"],
+)
+def test_the_library_of_http_is_loaded_with_the_first_request(module: str) -> None:
+    loaded = modules_after(f"import kcli.{module}".replace("import ", "import site; site.main(); import ", 1))
+    assert f"kcli.{module}" in loaded
+    assert not {"urllib3", "http.client", "urllib.request", "requests"} & loaded

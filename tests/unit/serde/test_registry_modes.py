@@ -3,13 +3,14 @@
 import pytest
 
 from kcli.core.exit_codes import ExitCode
+from kcli.core.net.http_address import HttpAddress
+from kcli.core.net.http_messages import Answer
 from kcli.serde.errors import RegistryAuthError, RegistryError, RegistryUnreachableError, SchemaNotFoundError
-from kcli.serde.registry.addresses import Address
 from kcli.serde.registry.admin import RegistryAdmin
 from kcli.serde.registry.options import RegistryOptions
-from kcli.serde.registry.transport import Answer, Transport
+from kcli.serde.registry.transport import Transport
 
-ADDRESS = Address(False, "registry", 8081)
+ADDRESS = HttpAddress(False, "registry", 8081)
 MODE = {"mode": "READWRITE"}
 NONE_OF_ITS_OWN = RegistryError("no", status=404, code=40409)
 UNKNOWN_SUBJECT = SchemaNotFoundError("no", status=404, code=40401)

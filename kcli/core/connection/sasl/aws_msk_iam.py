@@ -1,25 +1,20 @@
 """AWS_MSK_IAM: Amazon's brokers check a request that is signed with an AWS access key (aws-msk-iam-auth).
 
 The access key comes from where AWS's own tools look for it: environment, profile, container, instance. That may use the
-network, so it happens in the worker thread, before each authentication: what is temporary is renewed by ``botocore``.
+network, so it happens in the worker thread, before each authentication: what is temporary is renewed by ``botocore``, and
+``botocore`` signs.
 
-What is signed is a presigned request, as JSON. Sources: Amazon's "Signature Version 4" for query parameters, and the
-payload version 2020_10_22 of aws-msk-iam-auth.
+What is sent is a presigned request, as JSON: the payload version 2020_10_22 of aws-msk-iam-auth.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
-from typing import Any
-from urllib.parse import quote
+from typing import Any, Protocol
+from urllib.parse import parse_qsl, urlsplit
 
-from kcli.core import clock
-from kcli.core.classes import dataclass
 from kcli.core.connection.sasl.exchange import LARGEST_MESSAGE, Credentials, Exchange, ExchangeError
 from kcli.core.connection.steps import Compute
 from kcli.core.errors import ConfigError
@@ -58,20 +53,19 @@ class AccessKeys:
 
     def user(self) -> str:
         """The id of the access key, which is no secret."""
-        return self._last.access_key_id if self._last is not None else ""
+        return self._last.access_key if self._last is not None else ""
 
     def secrets(self) -> tuple[Secret, ...]:
         """What no message may contain."""
         last = self._last
-        return () if last is None else tuple(filter(None, (last.secret_access_key, last.session_token)))
+        return () if last is None else tuple(Secret(text) for text in (last.secret_key, last.token) if text)
 
 
 def aws_msk_iam(keys: AccessKeys, host: str, region: str) -> Exchange:
     """One message: the signed request. The broker answers with JSON that has the id of the request."""
     region = region_of(host, region)
-    credentials: AwsCredentials = yield Compute(keys.fetch)
-    now = datetime.fromtimestamp(clock.wall(), UTC)
-    answer = yield signed_payload(credentials, host, region, now, f"kcli/{__version__}")
+    payload: bytes = yield Compute(lambda: signed_payload(keys.fetch(), host, region, f"kcli/{__version__}"))
+    answer = yield payload
     if not _accepted(bytes(answer)):
         raise ExchangeError(
             "the broker's response is not that of AWS_MSK_IAM", "check that this is a broker of MSK"
@@ -89,44 +83,44 @@ def _accepted(answer: bytes) -> bool:
 
 
 def _source(profile: str) -> Callable[[], AwsCredentials | None]:
-    errors, sessions = (
-        library(f"botocore.{name}", extra="msk-iam", wanted_by="sasl.mechanism=AWS_MSK_IAM")
-        for name in ("exceptions", "session")
-    )
-    session = sessions.Session(profile=profile or None)
+    errors = _botocore("exceptions")
+    session = _botocore("session").Session(profile=profile or None)
 
     def source() -> AwsCredentials | None:
         try:
             found = session.get_credentials()
-            frozen = found.get_frozen_credentials() if found is not None else None
+            return found.get_frozen_credentials() if found is not None else None
         except errors.BotoCoreError as error:
             raise ExchangeError(f"AWS's configuration gives no credentials: {error}", _REMEDY) from None
-        if frozen is None:
-            return None
-        return AwsCredentials(frozen.access_key, Secret(frozen.secret_key), Secret(frozen.token or ""))
 
     return source
+
+
+def _botocore(name: str) -> Any:
+    return library(f"botocore.{name}", extra="msk-iam", wanted_by="sasl.mechanism=AWS_MSK_IAM")
 
 
 ACTION = "kafka-cluster:Connect"
 EXPIRES = 900
 """Seconds for which a broker accepts the payload."""
 
-_ALGORITHM = "AWS4-HMAC-SHA256"
 _SERVICE = "kafka-cluster"
-_EMPTY_HASH = hashlib.sha256(b"").hexdigest()
 _HOST_REGION = re.compile(
     r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?\.?\Z", re.IGNORECASE
 )
 
 
-@dataclass(frozen=True, slots=True)
-class AwsCredentials:
-    """An access key; ``session_token`` is empty for long-lived ones."""
+class AwsCredentials(Protocol):
+    """An access key, as botocore freezes it; ``token`` is None for long-lived ones."""
 
-    access_key_id: str
-    secret_access_key: Secret
-    session_token: Secret
+    @property
+    def access_key(self) -> str: ...
+
+    @property
+    def secret_key(self) -> str: ...
+
+    @property
+    def token(self) -> str | None: ...
 
 
 def region_of(host: str, given: str) -> str:
@@ -141,41 +135,10 @@ def region_of(host: str, given: str) -> str:
     )
 
 
-def signed_payload(
-    credentials: AwsCredentials, host: str, region: str, now: datetime, user_agent: str
-) -> bytes:
-    """What the client sends to the broker ``host``; ``now`` is aware."""
-    stamp = now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
-    scope = f"{stamp[:8]}/{region}/{_SERVICE}/aws4_request"
-    query = {
-        "Action": ACTION,
-        "X-Amz-Algorithm": _ALGORITHM,
-        "X-Amz-Credential": f"{credentials.access_key_id}/{scope}",
-        "X-Amz-Date": stamp,
-        "X-Amz-Expires": str(EXPIRES),
-        "X-Amz-SignedHeaders": "host",
-    }
-    if credentials.session_token:
-        query["X-Amz-Security-Token"] = credentials.session_token.reveal()
-    payload = {
-        "version": "2020_10_22",
-        "host": host,
-        "user-agent": user_agent,
-        **{key.lower(): value for key, value in query.items()},
-        "x-amz-signature": _signature(credentials.secret_access_key, scope, stamp, _canonical(host, query)),
-    }
+def signed_payload(credentials: AwsCredentials, host: str, region: str, user_agent: str) -> bytes:
+    """What the client sends to the broker ``host``."""
+    request = _botocore("awsrequest").AWSRequest("GET", f"https://{host}/", params={"Action": ACTION})
+    _botocore("auth").SigV4QueryAuth(credentials, _SERVICE, region, expires=EXPIRES).add_auth(request)
+    signed = {name.lower(): value for name, value in parse_qsl(urlsplit(request.url).query)}
+    payload = {"version": "2020_10_22", "host": host, "user-agent": user_agent, **signed}
     return json.dumps(payload, separators=(",", ":")).encode()
-
-
-def _canonical(host: str, query: dict[str, str]) -> str:
-    encoded = sorted((quote(key, safe="-_.~"), quote(value, safe="-_.~")) for key, value in query.items())
-    parameters = "&".join(f"{key}={value}" for key, value in encoded)
-    return f"GET\n/\n{parameters}\nhost:{host}\n\nhost\n{_EMPTY_HASH}"
-
-
-def _signature(secret: Secret, scope: str, stamp: str, canonical: str) -> str:
-    to_sign = f"{_ALGORITHM}\n{stamp}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
-    key = b"AWS4" + secret.reveal().encode()
-    for part in scope.split("/"):
-        key = hmac.digest(key, part.encode(), "sha256")
-    return hmac.new(key, to_sign.encode(), "sha256").hexdigest()

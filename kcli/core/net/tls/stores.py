@@ -224,7 +224,7 @@ def conversion(path: str) -> str:
     target = f"{os.path.splitext(path)[0]}.p12"
     return (
         f"convert it: keytool -importkeystore -srckeystore {shlex.quote(path)} "
-        f"-destkeystore {shlex.quote(target)} -deststoretype PKCS12"
+        f"-destkeystore {shlex.quote(target)} -deststoretype PKCS12; then name the new file"
     )
 
 

@@ -30,6 +30,7 @@ class ExactlyOnceCopy(Copy):
     _open = False
     _aborted = 0
     _forgotten = False  # the last transaction was not committed, as far as is known here
+    _unknown = False  # it was given up without an answer: no other one can begin
     _broken_before: frozenset[TopicPartition] = frozenset()
     _suspects: frozenset[TopicPartition] = frozenset()  # have been held back, and not been committed since
 
@@ -38,6 +39,8 @@ class ExactlyOnceCopy(Copy):
         return sent_all or super()._save_is_due(now)
 
     def _begin(self) -> bool:
+        if self._unknown:
+            return False
         if not self._open:
             if not self._answered(self._producer.begin_transaction):
                 return False
@@ -100,6 +103,7 @@ class ExactlyOnceCopy(Copy):
             if not (self._stop or self._all_given_up()):
                 raise
             self._forget()
+            self._unknown = True
             return False
         finally:
             self._go_on()

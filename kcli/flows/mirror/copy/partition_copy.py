@@ -142,9 +142,14 @@ class PartitionCopy:
         return self.error is not None or (self.stop is not None and self.position >= self.stop)
 
     @property
+    def committed_to(self) -> int:
+        """The position that a rollback returns to."""
+        return self._committed.position
+
+    @property
     def is_committed(self) -> bool:
-        """Whether the position is the one that a rollback returns to."""
-        return self.position == self._committed.position
+        """Whether nothing was confirmed since the last ``commit``."""
+        return self.position == self.committed_to
 
     @property
     def own_gaps(self) -> list[Gap]:

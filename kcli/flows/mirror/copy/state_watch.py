@@ -48,7 +48,7 @@ class _Seen(NamedTuple):
 
 class StateWatch:
     """``limit``: seconds that a partition may wait, None for ever. ``pinned``: the run ends with what was there at its
-    start. ``note`` and ``warn`` show a line to people.
+    start. ``transactional``: what is confirmed counts when it is committed. ``note`` and ``warn`` show a line to people.
     """
 
     def __init__(
@@ -57,6 +57,7 @@ class StateWatch:
         *,
         limit: float | None,
         pinned: bool,
+        transactional: bool,
         note: Callable[[str], None],
         warn: Callable[[str], None],
         holders: Holders,
@@ -64,6 +65,7 @@ class StateWatch:
         self._consumer = consumer
         self.limit = limit
         self._pinned = pinned
+        self._transactional = transactional
         self._note, self._warn = note, warn
         self._holders = holders
         self._looked_at = self._repeated_at = 0.0
@@ -136,7 +138,8 @@ class StateWatch:
             since = None if obstacle is None else wall_ms() - round(1000 * obstacle.seconds)
             copy.change_state(state, why, since_ms=since if state is State.WAITING else None)
             if obstacle is not None and self.limit is not None and obstacle.seconds >= self.limit:
-                error = waited(copy.source, copy.position, copy.stop, obstacle)
+                position = copy.committed_to if self._transactional else copy.position
+                error = waited(copy.source, position, copy.stop, obstacle)
                 late.append((copy, error, obstacle.cause))
         return late
 

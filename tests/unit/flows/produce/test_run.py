@@ -42,6 +42,7 @@ class StandIn:
         lines = bytes(text[start:end]).split(how["delimiter"])
         lines = lines if lines[-1] else lines[:-1]
         self._queue([(None, line) for line in lines], origin, 0)
+        self.pushes += how["push"]
         return len(lines)
 
     def send_rows(self, topic: str, rows: Any, *, origin: Any, first_row: int, **_how: Any) -> None:

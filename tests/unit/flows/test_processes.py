@@ -1,0 +1,110 @@
+"""``Processes``: results in order, work that is left to the parent, processes that die."""
+
+import errno
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from kcli.core.errors import KcliError
+from kcli.flows import processes
+from kcli.flows.processes import SLOT_BYTES, Processes
+
+
+def reverse(data: memoryview) -> bytes:
+    text = bytes(data)
+    if text == b"bad":
+        raise ValueError("left to the parent")
+    return b"x" * (SLOT_BYTES + 1) if text == b"large" else text[::-1]
+
+
+@pytest.fixture
+def lost() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def two(lost: list[str]) -> Iterator[Processes]:
+    with Processes(2, reverse, lost=lost.append) as made:
+        yield made
+
+
+def taken(processes: Processes) -> bytes | None:
+    found = processes.take()
+    return None if found is None else bytes(found)
+
+
+def test_results_come_in_the_order_of_the_work(two: Processes) -> None:
+    for number in range(4):
+        two.submit([b"a", bytearray(b"%d" % number), memoryview(b"z")])
+    assert not two.room
+    assert [taken(two) for _ in range(4)] == [b"z0a", b"z1a", b"z2a", b"z3a"]
+    assert two.room
+    assert not len(two)
+
+
+def test_what_a_process_cannot_do_is_left_to_the_parent(two: Processes) -> None:
+    for text in (b"bad", b"large", bytes(SLOT_BYTES + 1), b"ab"):
+        two.submit([text])
+    assert [taken(two) for _ in range(4)] == [None, None, None, b"ba"]
+
+
+def test_what_is_not_taken_is_passed_over(two: Processes) -> None:
+    two.submit([b"one"])
+    two.submit([b"two"])
+    two.drop()
+    two.submit([b"three"])
+    assert taken(two) == b"eerht"
+
+
+def test_work_of_a_process_that_died_is_left_to_the_parent(two: Processes) -> None:
+    for number in range(4):
+        two.submit([b"%d" % number])
+    first = two.pids[0]
+    os.kill(first, signal.SIGKILL)  # whatever it has answered by now
+    found = [taken(two) for _ in range(4)]
+    assert [one for one in found if one is not None] == [
+        b"%d" % number for number, one in enumerate(found) if one is not None
+    ]
+    assert found[1] == b"1"
+
+
+def test_the_parent_does_all_when_every_process_has_died(two: Processes, lost: list[str]) -> None:
+    for pid in two.pids:
+        os.kill(pid, signal.SIGKILL)
+    for _ in range(3):
+        two.submit([b"ab"])
+        two.submit([b"cd"])
+        assert [taken(two), taken(two)] == [None, None]
+        assert two.room
+    assert two.pids == []
+    assert len(lost) == 2
+    assert all("was ended by SIGKILL" in text and "nothing is lost" in text for text in lost)
+
+
+def test_the_processes_end_with_the_block(two: Processes) -> None:
+    pids = two.pids
+    two.close()
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_processes_that_cannot_be_started_are_an_error_and_none_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pids: list[int] = []
+    fork = os.fork
+
+    def once() -> int:
+        if pids:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        pids.append(pid := fork())
+        return pid
+
+    monkeypatch.setattr(processes.os, "fork", once)
+    with pytest.raises(KcliError, match="process 2 of 3 cannot be started"):
+        Processes(3, reverse)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pids[0], 0)

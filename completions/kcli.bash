@@ -10,13 +10,13 @@ _kcli_command() {
             children="produce consume topics groups cluster brokers quorum features configs reassign elect-leaders acls export diff apply top exporter txn quotas tokens users registry doctor undo mirror perf query segments pipeline profile config sandbox demo completion schema man help"
             aliases="profiles=profile topic=topics group=groups acl=acls broker=brokers quota=quotas user=users transactions=txn tui=top" ;;
         "kcli produce")
-            names="-t --topic -i --input -f --format -D --delimiter -K --key-delimiter -Z --empty-is-null --null-marker --tee -k --key -H --header --value --tombstone --key-from --headers-from --partition-from -p --partition --partitioner -s --serde -z --compression --acks --idempotent --no-idempotent --transactional-id --transaction-every --rate --allow-auto-topic-creation --expect --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-t --topic -i --input -f --format -D --delimiter -K --key-delimiter --null-marker -k --key -H --header --value --key-from --headers-from --partition-from -p --partition --partitioner -s --serde -z --compression --acks --transactional-id --transaction-every --rate --expect --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --map-address --color --progress --timeout --confirm"
+            names="-t --topic -i --input -f --format -D --delimiter -K --key-delimiter -Z --empty-is-null --null-marker --tee -k --key -H --header --value --tombstone --key-from --headers-from --partition-from -p --partition --partitioner -s --serde -z --compression --acks --idempotent --no-idempotent --transactional-id --transaction-every --rate --allow-auto-topic-creation --processes --expect --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic -i --input -f --format -D --delimiter -K --key-delimiter --null-marker -k --key -H --header --value --key-from --headers-from --partition-from -p --partition --partitioner -s --serde -z --compression --acks --transactional-id --transaction-every --rate --processes --expect --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --map-address --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli consume")
-            names="--from-dir -t --topic -p --partitions --isolation-level --print-control --rack --offset --since --until --exact-times --from-beginning --tail --follow -e --exit -n --max-messages --idle-timeout --grep --where --key --all-partitions --select --count --by --top --latest-per-key --with-tombstones --distinct --sample --expect --within -g --group --group-type --on-each --ack-after-exec --commit --no-commit -f --format -s --serde -J -D --delimiter --null-marker --raw --merge --on-out-of-range --on-recreate --on-corrupt -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--from-dir -t --topic -p --partitions --isolation-level --rack --offset --since --until --tail -n --max-messages --idle-timeout --grep --where --key --select --by --top --distinct --sample --expect --within -g --group --group-type --on-each --ack-after-exec -f --format -s --serde -D --delimiter --null-marker --on-out-of-range --on-recreate --on-corrupt -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --map-address --color --progress --timeout --confirm"
+            names="--from-dir -t --topic -p --partitions --isolation-level --print-control --rack --offset --since --until --exact-times --from-beginning --tail --follow -e --exit -n --max-messages --idle-timeout --grep --where --key --all-partitions --select --count --by --top --latest-per-key --with-tombstones --distinct --sample --expect --within -g --group --group-type --on-each --ack-after-exec --commit --no-commit -f --format -s --serde -J -D --delimiter --null-marker --raw --merge --processes --on-out-of-range --on-recreate --on-corrupt -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from-dir -t --topic -p --partitions --isolation-level --rack --offset --since --until --tail -n --max-messages --idle-timeout --grep --where --key --select --by --top --distinct --sample --expect --within -g --group --group-type --on-each --ack-after-exec -f --format -s --serde -D --delimiter --null-marker --processes --on-out-of-range --on-recreate --on-corrupt -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --map-address --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli topics")
@@ -325,8 +325,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli exporter")
-            names="--profile --collect --groups --topics --time --interval --max-series --listen --tls-certificate --tls-key --tls-client-ca --users --textfile -b --bootstrap-server -F --command-config -X --command-property --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--profile --collect --groups --topics --time --interval --max-series --listen --tls-certificate --tls-key --tls-client-ca --users --textfile -b --bootstrap-server -F --command-config -X --command-property --client-id --map-address --color --progress --timeout --confirm"
+            names="--profile --collect --groups --topics --time --interval --max-series --listen --tls-certificate --tls-key --tls-client-ca --web-config --web.config.file --textfile -b --bootstrap-server -F --command-config -X --command-property --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--profile --collect --groups --topics --time --interval --max-series --listen --tls-certificate --tls-key --tls-client-ca --web-config --web.config.file --textfile -b --bootstrap-server -F --command-config -X --command-property --client-id --map-address --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli txn")
@@ -480,13 +480,13 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli mirror")
-            names="--from --from-dir --to -t --topic --exclude --map-topic --partitions --offset --exactly-once --rate --headers --sync-groups --exclude-groups --sync-configs --config --timestamps --sync-acls --map-principal --prune-acls --until-caught-up --verify --max-wait --verify-only --listen --tls-certificate --tls-key --tls-client-ca --users --job --no-standby --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--from --from-dir --to -t --topic --exclude --map-topic --partitions --offset --rate --sync-groups --exclude-groups --sync-configs --config --timestamps --map-principal --max-wait --listen --tls-certificate --tls-key --tls-client-ca --users --job --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --map-address --color --progress --timeout --confirm"
+            names="--from --from-dir --to -t --topic --exclude --map-topic --partitions --offset --exactly-once --rate --headers --sync-groups --exclude-groups --sync-configs --config --timestamps --sync-acls --map-principal --prune-acls --until-caught-up --verify --max-wait --verify-only --listen --tls-certificate --tls-key --tls-client-ca --web-config --web.config.file --job --no-standby --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --from-dir --to -t --topic --exclude --map-topic --partitions --offset --rate --sync-groups --exclude-groups --sync-configs --config --timestamps --map-principal --max-wait --listen --tls-certificate --tls-key --tls-client-ca --web-config --web.config.file --job --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --map-address --color --progress --timeout --confirm"
             children="run check status reset accept-gap promote reverse verify"
             aliases="" ;;
         "kcli mirror run")
-            names="--from --from-dir --to -t --topic --exclude --map-topic --partitions --offset --exactly-once --rate --headers --sync-groups --exclude-groups --sync-configs --config --timestamps --sync-acls --map-principal --prune-acls --until-caught-up --verify --max-wait --verify-only --listen --tls-certificate --tls-key --tls-client-ca --users --job --no-standby --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--from --from-dir --to -t --topic --exclude --map-topic --partitions --offset --rate --sync-groups --exclude-groups --sync-configs --config --timestamps --map-principal --max-wait --listen --tls-certificate --tls-key --tls-client-ca --users --job --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --map-address --color --progress --timeout --confirm"
+            names="--from --from-dir --to -t --topic --exclude --map-topic --partitions --offset --exactly-once --rate --headers --sync-groups --exclude-groups --sync-configs --config --timestamps --sync-acls --map-principal --prune-acls --until-caught-up --verify --max-wait --verify-only --listen --tls-certificate --tls-key --tls-client-ca --web-config --web.config.file --job --no-standby --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --from-dir --to -t --topic --exclude --map-topic --partitions --offset --rate --sync-groups --exclude-groups --sync-configs --config --timestamps --map-principal --max-wait --listen --tls-certificate --tls-key --tls-client-ca --web-config --web.config.file --job --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --map-address --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli mirror check")
@@ -1455,7 +1455,7 @@ _kcli_value() {
         "kcli exporter --tls-certificate") files=1 ;;
         "kcli exporter --tls-key") files=1 ;;
         "kcli exporter --tls-client-ca") files=1 ;;
-        "kcli exporter --users") files=1 ;;
+        "kcli exporter --web-config" | "kcli exporter --web.config.file") files=1 ;;
         "kcli exporter --textfile") files=1 ;;
         "kcli exporter -F" | "kcli exporter --command-config") files=1 ;;
         "kcli exporter -X" | "kcli exporter --command-property") keys="$_kcli_keys" ;;
@@ -1664,7 +1664,7 @@ _kcli_value() {
         "kcli mirror --tls-certificate") files=1 ;;
         "kcli mirror --tls-key") files=1 ;;
         "kcli mirror --tls-client-ca") files=1 ;;
-        "kcli mirror --users") files=1 ;;
+        "kcli mirror --web-config" | "kcli mirror --web.config.file") files=1 ;;
         "kcli mirror --checkpoint") files=1 ;;
         "kcli mirror --on-gap") reply="fail record" ;;
         "kcli mirror --on-recreate") reply="fail restart" ;;
@@ -1685,7 +1685,7 @@ _kcli_value() {
         "kcli mirror run --tls-certificate") files=1 ;;
         "kcli mirror run --tls-key") files=1 ;;
         "kcli mirror run --tls-client-ca") files=1 ;;
-        "kcli mirror run --users") files=1 ;;
+        "kcli mirror run --web-config" | "kcli mirror run --web.config.file") files=1 ;;
         "kcli mirror run --checkpoint") files=1 ;;
         "kcli mirror run --on-gap") reply="fail record" ;;
         "kcli mirror run --on-recreate") reply="fail restart" ;;

@@ -47,7 +47,7 @@ def _leave(code: int) -> "NoReturn":
     """Ends the process as ``sys.exit`` does, without taking the interpreter apart, object by object; not where a thread
     has to be joined, or somebody examines the process.
     """
-    import atexit
+    import atexit  # few runs need it
 
     threading = sys.modules.get("threading")
     examined = sys.getprofile() or sys.gettrace() or sys.flags.dev_mode or sys.flags.interactive

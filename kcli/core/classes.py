@@ -56,7 +56,7 @@ class _Field:
 
     def original(self) -> Any:
         """The same, of the standard library."""
-        import dataclasses
+        import dataclasses  # few runs need it
 
         told: dict[str, Any] = {"repr": self.repr, "compare": self.compare, "metadata": self.metadata}
         if self.default is not _NONE:
@@ -162,7 +162,7 @@ class _Plan:
 
 def _original_fields(plan: _Plan) -> dict[str, Any]:
     """``__dataclass_fields__`` as the standard library makes it."""
-    import dataclasses
+    import dataclasses  # few runs need it
 
     found: dict[str, Any] = {}
     for base in plan.kind.__mro__[-2:0:-1]:
@@ -177,7 +177,7 @@ def _original_fields(plan: _Plan) -> dict[str, Any]:
 
 def _original_flags(plan: _Plan) -> Any:
     """``__dataclass_params__`` as the standard library makes it."""
-    import dataclasses
+    import dataclasses  # few runs need it
 
     made: Any = dataclasses.dataclass(**plan.flags)(type(plan.kind.__name__, (), {"__doc__": ""}))
     return made.__dataclass_params__
@@ -235,13 +235,13 @@ def _ge(self: Any, other: Any) -> Any:
 
 
 def _setattr(_self: Any, name: str, _value: object) -> None:
-    from dataclasses import FrozenInstanceError
+    from dataclasses import FrozenInstanceError  # few runs need it
 
     raise FrozenInstanceError(f"cannot assign to field {name!r}")
 
 
 def _delattr(_self: Any, name: str) -> None:
-    from dataclasses import FrozenInstanceError
+    from dataclasses import FrozenInstanceError  # few runs need it
 
     raise FrozenInstanceError(f"cannot delete field {name!r}")
 
@@ -363,7 +363,7 @@ def _dataclass(
 def _replace(item: Any, /, **changes: Any) -> Any:
     plan = getattr(item, "__plan__", None)
     if plan is None:  # one of the standard library
-        import dataclasses
+        import dataclasses  # few runs need it
 
         return dataclasses.replace(item, **changes)
     for name in plan.fields:
@@ -375,7 +375,7 @@ def _replace(item: Any, /, **changes: Any) -> Any:
 def _fields(kind: Any) -> tuple[Any, ...]:
     plan = getattr(kind, "__plan__", None)
     if plan is None:  # one of the standard library
-        import dataclasses
+        import dataclasses  # few runs need it
 
         return dataclasses.fields(kind)
     return tuple(plan.fields.values())

@@ -19,10 +19,10 @@ class ScratchFile:
         self.size = 0
         self._folder = os.environ.get("TMPDIR", "")
         with self._naming():
-            from tempfile import TemporaryFile, gettempdir  # rare
+            import tempfile  # rare
 
-            self._folder = self._folder or gettempdir()
-            self._file: BinaryIO = TemporaryFile(buffering=0, dir=self._folder)  # noqa: SIM115
+            self._folder = self._folder or tempfile.gettempdir()
+            self._file: BinaryIO = tempfile.TemporaryFile(buffering=0, dir=self._folder)  # noqa: SIM115
 
     def append(self, data: bytes) -> int:
         """Writes behind what is there."""

@@ -24,7 +24,7 @@ def cache_home() -> "Path":
 
 def xdg_folder(variable: str, fallback: str) -> "Path":
     """The folder that ``variable`` names, else ``fallback`` below the home folder."""
-    from pathlib import Path
+    from pathlib import Path  # few runs need it
 
     return Path(_folder(variable, fallback))
 

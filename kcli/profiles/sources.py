@@ -284,7 +284,7 @@ def _files(sources: Sources, report: Report) -> "Iterator[PropertiesFile]":
 
 def _properties(sources: Sources, report: Report) -> Iterator[Pair]:
     for text in sources.properties:
-        from kcli.profiles.properties import split_pair
+        from kcli.profiles.properties import split_pair  # few runs need it
 
         try:
             yield split_pair(text, COMMAND_LINE)
@@ -327,7 +327,7 @@ class SourceFiles:
         return found
 
     def _text(self, path: str, wanted: str) -> str:
-        from kcli.files.user_file import NotAFileError, TooLargeError, read_bounded
+        from kcli.files.user_file import NotAFileError, TooLargeError, read_bounded  # few runs need it
 
         try:
             data, self.states[path] = read_bounded(path)

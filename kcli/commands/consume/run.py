@@ -239,7 +239,7 @@ class _ConsumeRun:
     def _tail(self, count: int, sink: Sink, stop: Stop) -> None:
         stop.wake(self._consumer.wakeup)
         now = ranges.bounds(self._consumer, self.partitions(), self._inv.timeout)
-        from kcli.flows.consume.time_order import tail
+        from kcli.flows.consume.time_order import tail  # few runs need it
 
         for fetched in tail(self._consumer, now, count, stop, self._selection):
             sink.batch(fetched, None, b"")
@@ -260,7 +260,7 @@ class _ConsumeRun:
         """The first of two readings: which records are the last of their keys."""
         inv, consumer, asked = self._inv, self._consumer, self._asked
         assert self._reading is not None
-        from kcli.flows.consume.latest import LatestFilter, LatestOffsets
+        from kcli.flows.consume.latest import LatestFilter, LatestOffsets  # few runs need it
 
         latest = LatestOffsets()
         with inv.progress("looked for latest", total=offsets_of(self._spans)) as bar, closing(latest):

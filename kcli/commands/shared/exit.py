@@ -108,7 +108,7 @@ def describe(error: BaseException) -> tuple[int, str, str, str]:
             RAISE_FILE_LIMIT,
         )
     if isinstance(error, OSError) and error.filename is not None:
-        from kcli.files.atomic import described
+        from kcli.files.atomic import described  # few runs need it
 
         return (ExitCode.FAILED, *described(error))
     if isinstance(error, MemoryError) or str(error) == _NO_THREAD:

@@ -116,7 +116,7 @@ def topic_offsets(inv: Invocation, chosen: ChosenPartitions, when: OffsetSpec | 
 
 def _sizes(inv: Invocation, admin: Admin, found: Sequence[TopicInfo]) -> dict[str, TopicSize]:
     """The size of each topic; errors of brokers are failures, and the sums that include them are unknown."""
-    from kcli.flows.topics.sizes import topic_sizes
+    from kcli.flows.topics.sizes import topic_sizes  # few runs need it
 
     sizes = topic_sizes(admin, found)
     for part in sizes.missing:

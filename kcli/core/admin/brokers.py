@@ -155,6 +155,7 @@ def describe_log_dirs(
 
     NotFoundError for a broker that is not in the cluster.
     """
+    # Few runs need it.
     from kcli.core.protocol.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 
     topics = None if partitions is None else [

@@ -216,6 +216,7 @@ def alter_configs(
     Keys that are not named stay as they are. All changes of a resource are applied, or none. A change repeated because
     of a lost response has the same effect again.
     """
+    # Few runs need it.
     from kcli.core.protocol.messages.incremental_alter_configs import (
         AlterableConfig,
         AlterConfigsResource,
@@ -257,6 +258,7 @@ def list_config_resources(cluster: Cluster, kind: ConfigKind, deadline: float) -
     """The names that have a configuration of this kind, sorted: subscriptions of client metrics (KIP-714) since Kafka
     3.7, other kinds since 4.1 (KIP-1142).
     """
+    # Few runs need it.
     from kcli.core.protocol.messages.list_config_resources import ListConfigResourcesRequest
 
     what = f"listing {kind.name.lower().replace('_', ' ')} configurations"

@@ -37,9 +37,9 @@ class RecordCommand:
                 f"--ack-after-exec {text!r} is not a command", why=error.why, do=error.do
             ) from None
         self._environ = environ
-        from tempfile import TemporaryDirectory  # loads five more modules
+        import tempfile  # loads five more modules
 
-        self._folder = TemporaryDirectory(prefix="kcli-record-")
+        self._folder = tempfile.TemporaryDirectory(prefix="kcli-record-")
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> RecordCommand:
@@ -57,9 +57,9 @@ class RecordCommand:
                 path = Path(self._folder.name) / name.lower()
                 path.write_bytes(data)
                 files[f"KCLI_{name}_FILE"] = str(path)
-        from tempfile import TemporaryFile
+        import tempfile  # loads five more modules
 
-        with TemporaryFile() as stdin:
+        with tempfile.TemporaryFile() as stdin:
             stdin.write(line)
             stdin.seek(0)
             try:

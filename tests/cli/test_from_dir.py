@@ -47,7 +47,7 @@ def test_nothing_connects_and_no_port_is_opened(data: Path, monkeypatch: pytest.
     def refuse(*_args: object) -> None:
         raise AssertionError("a connection")
 
-    monkeypatch.setattr(_socket, "socket", refuse)
+    monkeypatch.setattr(_socket, "getaddrinfo", refuse)
     for method in ("connect", "connect_ex", "bind", "listen"):
         monkeypatch.setattr(socket.socket, method, refuse)
     done = consume(data)

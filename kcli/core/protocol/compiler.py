@@ -89,10 +89,12 @@ _rare_encoder, _rare_decoder = _memoised(steps.encoder), _memoised(steps.decoder
 
 _ENOUGH = 4_096
 """Bytes of one message in one version; then a compiled function makes up for the time it took to make."""
+_EACH = 2_100
+"""What a message counts beside its bytes: at the latest the second of a kind is compiled."""
 
 
 def _is_worth_it(so_far: dict[_Key, int], key: _Key, size: int) -> bool:
-    so_far[key] = so_far.get(key, 0) + size
+    so_far[key] = so_far.get(key, 0) + _EACH + size
     return so_far[key] > _ENOUGH
 
 

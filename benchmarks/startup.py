@@ -1,4 +1,5 @@
-"""Start-up: CPU time of whole processes that say their version, as ratios to an interpreter that only imports click.
+"""Start-up: CPU time of whole processes, as ratios to an interpreter that only imports click: what says its version,
+and short commands on a fake cluster, which runs in this process and is not counted.
 
 Not wall time: CPU time is what repeats on a machine that does other things as well.
 """
@@ -11,6 +12,7 @@ from importlib.util import find_spec
 from shutil import which
 
 from benchmarks import _kafka_tools as kafka
+from benchmarks._short_commands import COMMANDS, INPUT, cluster
 from benchmarks._table import Table
 
 RUNS = 15
@@ -18,15 +20,24 @@ RUNS = 15
 YARDSTICK = "import click"
 
 
-def contenders() -> dict[str, list[str] | None]:
+def contenders(bootstrap: str) -> dict[str, list[str] | None]:
     """The command lines; None where the tool is not installed."""
     kcat, kcl = which("kcat"), which("kcl")
     java = kafka.tool(kafka.CONSUMER_GROUPS)
     found: dict[str, list[str] | None] = {
         "bare Python": [sys.executable, "-I", "-c", "pass"],
         YARDSTICK: [sys.executable, "-c", "import click"],
-        "kcli --version": [sys.executable, "-m", "kcli", "--version"],
-        "kcli --help": [sys.executable, "-m", "kcli", "--help"],
+        **{
+            f"kcli {name}": [
+                sys.executable,
+                "-m",
+                "kcli",
+                "-b",
+                bootstrap,
+                *words,
+            ]
+            for name, words in COMMANDS.items()
+        },
         "kcat -V": [kcat, "-V"] if kcat else None,
         "kcl version": [kcl, "version"] if kcl else None,
         "kafka-consumer-groups.sh --version": [*java, "--version"] if java else None,
@@ -44,14 +55,18 @@ def contenders() -> dict[str, list[str] | None]:
 def cpu_ms(argv: list[str]) -> float:
     """User and system time of one run, in ms. A run that fails raises: it must not look fast."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(argv, check=True, input=INPUT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return 1000 * (after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
 
 
 def main() -> list[Table]:
     """Measures in turn, prints and returns the table."""
-    found = contenders()
+    with cluster() as bootstrap:
+        return _measured(contenders(bootstrap))
+
+
+def _measured(found: dict[str, list[str] | None]) -> list[Table]:
     there = {name: argv for name, argv in found.items() if argv is not None}
     for argv in there.values():  # compiles, and warms the page cache
         cpu_ms(argv)

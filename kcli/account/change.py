@@ -6,9 +6,10 @@ A verb decides about each item of its scope, sends the requests, and reads back;
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from kcli.account.outcomes import Outcome, Settled
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError, NoLeaderError, OutcomeUnknownError, TimedOutError
 from kcli.core.exit_codes import ExitCode
 from kcli.output.progress import counted

@@ -7,8 +7,9 @@ not.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 
 T = TypeVar("T")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from kcli.commands.shared.changing import change_with
 from kcli.commands.shared.configuration import leave_no_core
@@ -13,6 +12,7 @@ from kcli.commands.shared.document_options import check_prune
 from kcli.commands.shared.move_watch import wait_for_moves
 from kcli.commands.shared.profile_clusters import DocumentCluster, document_clusters
 from kcli.commands.shared.usage import usage
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import worst
 from kcli.flows.reassign.change import Moving

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.account.survey import Missing, Survey
 from kcli.commands.shared.cluster import warn_of_hidden
@@ -11,6 +11,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.profile_clusters import DocumentCluster, document_clusters
 from kcli.commands.shared.resource_kinds import KINDS
 from kcli.commands.shared.row_output import print_rows
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.resources.comparison import PRUNED, Compared, chosen, compare

@@ -21,10 +21,11 @@ import signal
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import FrameType, ModuleType
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from kcli.commands.shared.global_values import ClusterWords, cluster_words
 from kcli.commands.shared.sources import sources_of
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.names import GROUP_PREFIXES

@@ -8,7 +8,7 @@ import re
 from kcli.core.errors import ConfigError
 
 _DEFAULT_PORT = 9092
-_NOT_IN_A_HOST = re.compile(r"""[\s/\\?#'"<>={}$|;,\x00-\x1f\x7f]""")
+_NOT_IN_A_HOST = "/\\?#'\"<>={}$|;,\x7f"
 
 
 def broker_addresses(servers: str) -> list[tuple[str, int]]:
@@ -56,10 +56,11 @@ def _address(text: str) -> tuple[str, int]:
         raise _malformed(text, *_several_colons(address))
     if not colon or "]" in port:
         host, port = address, str(_DEFAULT_PORT)
-    if unsuitable := _NOT_IN_A_HOST.search(host):
+    unsuitable = next((sign for sign in host if sign in _NOT_IN_A_HOST or sign.isspace() or sign < " "), "")
+    if unsuitable:
         raise _malformed(
             text,
-            f"a host name has no {unsuitable[0]!r}" if unsuitable[0].strip() else "there is a blank in it",
+            f"a host name has no {unsuitable!r}" if unsuitable.strip() else "there is a blank in it",
             "write HOST:PORT, several separated by commas",
         )
     if not host or not port.isdecimal() or not 0 < int(port) < 65_536:

@@ -5,7 +5,7 @@ those of the Java client's ``Errors`` (compared with it in the tests). At the en
 alone says it; callers that know more give a better remedy.
 """
 
-from typing import NamedTuple
+from kcli.core.classes import NamedTuple
 
 
 class ErrorCode(NamedTuple):

@@ -5,8 +5,9 @@ The client proposal asks for this: a library reports through its API, and its us
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
+
+from kcli.core.classes import dataclass, field
 
 Event = Callable[..., None]
 

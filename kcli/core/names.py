@@ -17,12 +17,12 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 
 _LONGEST_STRING = 0x7FFF  # bytes: brokers close the connection when a string is longer
 _NUMBERS = struct.Struct(">iqi")
-_LEGAL = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_LEGAL = r"[A-Za-z0-9._-]{1,249}"
 
 
 def is_topic_name(name: str) -> bool:
     """Whether Kafka accepts it as a topic name."""
-    return _LEGAL.fullmatch(name) is not None and name not in (".", "..")
+    return re.fullmatch(_LEGAL, name) is not None and name not in (".", "..")
 
 
 def check_topic(name: Any) -> None:

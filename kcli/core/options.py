@@ -4,76 +4,18 @@ A field's name is Kafka's name with underscores for dots (``request_timeout_ms``
 pages, completion and the validation of files are generated from these classes. Pure: reads no file.
 """
 
-import dataclasses
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import Field, FrozenInstanceError, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
+from kcli.core import classes
 from kcli.core.addresses import cluster_place
+from kcli.core.classes import dataclass
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
 from kcli.core.secret import Secret
 from kcli.core.types import CODEC_NAMES
-
-
-class Declared:
-    """A frozen, slotted dataclass whose methods loop over its fields. Every field has a default.
-
-    ``dataclass`` generates source for the methods of each class and compiles it at import; with up to 76 fields, that
-    took 8 % of the CPU time of a short command. Which fields there are, ``replace`` and pickling are as usual.
-    """
-
-    __slots__ = ()
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-
-    def __init__(self, **values: Any) -> None:
-        fields = self.__dataclass_fields__
-        for name in values:
-            if name not in fields:
-                raise TypeError(
-                    f"{type(self).__name__}.__init__() got an unexpected keyword argument {name!r}"
-                )
-        for name, field in fields.items():
-            object.__setattr__(self, name, values.get(name, field.default))
-
-    def __repr__(self) -> str:
-        inside = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__dataclass_fields__)
-        return f"{type(self).__qualname__}({inside})"
-
-    def __eq__(self, other: object) -> bool:
-        return self._values() == other._values() if type(other) is type(self) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._values())
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise FrozenInstanceError(f"cannot assign to field {name!r}")
-
-    def __delattr__(self, name: str) -> None:
-        raise FrozenInstanceError(f"cannot delete field {name!r}")
-
-    def __getstate__(self) -> tuple[Any, ...]:
-        return self._values()
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        for name, value in zip(self.__dataclass_fields__, state, strict=True):
-            object.__setattr__(self, name, value)
-
-    def _values(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in self.__dataclass_fields__)
-
-
-if TYPE_CHECKING:
-    declared = dataclass  # so that constructors are checked
-else:
-
-    def declared(*, frozen, **settings):
-        """``dataclass`` for a subclass of Declared, which has these methods already."""
-        assert frozen
-        return dataclass(init=False, repr=False, eq=False, **settings)
-
 
 O = TypeVar("O", bound="ClientOptions")  # noqa: E741 - O for Options
 
@@ -105,15 +47,15 @@ def option(
         "path": path,
         "in_code": in_code,
     }
-    return dataclasses.field(default=default, metadata=metadata)
+    return classes.field(default=default, metadata=metadata)
 
 
 AROUND_RECORDS = 1 << 20
 """Bytes of a fetch response besides its records: topics, partitions, aborted transactions."""
 
 
-@declared(frozen=True, slots=True, kw_only=True)
-class ClientOptions(Declared):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientOptions:
     """Options of every client. Durations end in ``_ms`` because Kafka's own names do."""
 
     bootstrap_servers: str = option(
@@ -337,7 +279,7 @@ class ClientOptions(Declared):
         return self.receive_message_max_bytes
 
 
-@declared(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerOptions(ClientOptions):
     """Options of a producer: Java's defaults, except batches of about 1 MB for bulk input."""
 
@@ -396,7 +338,7 @@ class ProducerOptions(ClientOptions):
     )
 
 
-@declared(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerOptions(ClientOptions):
     """Options of a consumer: Java's defaults, except whole batches and larger fetches."""
 
@@ -498,7 +440,7 @@ class ConsumerOptions(ClientOptions):
         return max(limit, self.fetch_max_bytes + AROUND_RECORDS)
 
 
-@declared(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShareConsumerOptions(ConsumerOptions):
     """Options of a member of a share group (KIP-932)."""
 
@@ -516,7 +458,12 @@ class ShareConsumerOptions(ConsumerOptions):
 
 def is_default(options: ClientOptions, name: str) -> bool:
     """Whether the field ``name`` has its default: what a client may adapt is left as it is where it was set."""
-    return bool(getattr(options, name) == type(options).__dataclass_fields__[name].default)
+    return bool(getattr(options, name) == default_of(type(options), name))
+
+
+def default_of(kind: type[ClientOptions], name: str) -> Any:
+    """The default of the field ``name``."""
+    return next(field.default for field in classes.fields(kind) if field.name == name)
 
 
 WHOLE_BATCHES = 0x7FFF_FFFF
@@ -547,12 +494,12 @@ def key_of(name: str) -> str:
     return name.replace("_", ".")
 
 
-def written_fields(options: type[Any]) -> list[dataclasses.Field[Any]]:
+def written_fields(options: type[Any]) -> list[classes.Field[Any]]:
     """The options of a class that files and command lines can set; the others are objects of a program."""
-    return [field for field in dataclasses.fields(options) if not field.metadata["in_code"]]
+    return [field for field in classes.fields(options) if not field.metadata["in_code"]]
 
 
-def default_text(field: dataclasses.Field[Any]) -> str:
+def default_text(field: classes.Field[Any]) -> str:
     """The default as it is written in a file, empty if the option is unset or a secret."""
     default = field.default
     if default is None or field.metadata["secret"]:
@@ -580,7 +527,7 @@ class Vocabulary:
         self._hint = hint
 
     @functools.cached_property
-    def fields(self) -> dict[str, dataclasses.Field[Any]]:
+    def fields(self) -> dict[str, classes.Field[Any]]:
         """The fields of all options, by each spelling of their keys."""
         return {
             spelling: field
@@ -589,7 +536,7 @@ class Vocabulary:
             for spelling in (key_of(field.name), *field.metadata["aliases"])
         }
 
-    def field_of(self, key: str, origin: str = "") -> dataclasses.Field[Any]:
+    def field_of(self, key: str, origin: str = "") -> classes.Field[Any]:
         """The option that ``key`` spells; ConfigError with the nearest name for an unknown key."""
         field = self.fields.get(key)
         if field is not None:
@@ -627,12 +574,12 @@ def spellings() -> Iterable[str]:
     return _CLIENTS.fields
 
 
-def option_field(key: str) -> dataclasses.Field[Any] | None:
+def option_field(key: str) -> classes.Field[Any] | None:
     """The option that ``key`` spells, None if there is none."""
     return _CLIENTS.fields.get(key)
 
 
-def parse_value(field: dataclasses.Field[Any], text: str, origin: str = "") -> Any:
+def parse_value(field: classes.Field[Any], text: str, origin: str = "") -> Any:
     """The value of ``text``; ConfigError says what is legal."""
     key = key_of(field.name)
     try:
@@ -646,7 +593,7 @@ def parse_value(field: dataclasses.Field[Any], text: str, origin: str = "") -> A
         ) from None
 
 
-def _parse(field: dataclasses.Field[Any], text: str) -> Any:
+def _parse(field: classes.Field[Any], text: str) -> Any:
     choices, low = field.metadata["choices"], field.metadata["low"]
     if field.type is bool:
         return _parse_bool(text)
@@ -708,7 +655,7 @@ def given(kind: type[O], options: O | None, values: Mapping[str, Any]) -> O:
         )
     if options is not None:
         return _checked(kind, options)
-    fields = {field.name: field for field in dataclasses.fields(kind)}
+    fields = {field.name: field for field in classes.fields(kind)}
     for name in values:
         if name not in fields:
             near = near_names(name, fields)
@@ -735,7 +682,7 @@ def _checked(kind: type[O], options: Any) -> O:
     )
 
 
-def _taken(field: dataclasses.Field[Any], value: Any) -> Any:
+def _taken(field: classes.Field[Any], value: Any) -> Any:
     """Parses the value of a keyword as in a file."""
     if field.metadata["in_code"]:
         return _object(field, value)
@@ -754,7 +701,7 @@ def _taken(field: dataclasses.Field[Any], value: Any) -> Any:
     return parse_value(field, text)
 
 
-def _object(field: dataclasses.Field[Any], value: Any) -> Any:
+def _object(field: classes.Field[Any], value: Any) -> Any:
     if value is None or callable(value):
         return value
     raise ConfigError(
@@ -764,7 +711,7 @@ def _object(field: dataclasses.Field[Any], value: Any) -> Any:
 
 def option_names(kind: type[ClientOptions]) -> frozenset[str]:
     """The names of all options of a client, as keywords."""
-    return frozenset(field.name for field in dataclasses.fields(kind))
+    return frozenset(field.name for field in classes.fields(kind))
 
 
 def own_option_names(kind: type[ClientOptions]) -> frozenset[str]:
@@ -774,7 +721,7 @@ def own_option_names(kind: type[ClientOptions]) -> frozenset[str]:
 
 def build(options: type[O], values: Mapping[str, Any]) -> O:
     """``options`` from the ``values`` that it has a field for; keys of other clients are left out."""
-    fields = {field.name: field for field in dataclasses.fields(options)}
+    fields = {field.name: field for field in classes.fields(options)}
     found = {name: value for name, value in values.items() if name in fields}
     for name, value in found.items():
         if isinstance(value, str) and not fields[name].metadata.get("path"):

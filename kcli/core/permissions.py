@@ -3,7 +3,8 @@
 import shlex
 from collections.abc import Iterable
 from enum import IntEnum
-from typing import NamedTuple
+
+from kcli.core.classes import NamedTuple
 
 _OPTIONS = {
     29: ("topic", "--topic"),

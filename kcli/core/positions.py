@@ -6,8 +6,8 @@
 
 import re
 from datetime import UTC, datetime, time, timedelta, tzinfo
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 
 EARLIEST_WORDS = frozenset(("earliest", "beginning", "start", "oldest"))

@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
+
+from kcli.core.classes import NamedTuple
 
 
 class TopicPartition(NamedTuple):

@@ -1,10 +1,10 @@
 """The JSON Schemas of what changes print: made from their columns, so that they are written down once."""
 
-from dataclasses import replace
 from typing import Any
 
 from kcli.account.change import ChangeOf
 from kcli.account.outcomes import Outcome
+from kcli.core.classes import replace
 from kcli.docgen.list_schemas import Schema, document, item, titled
 from kcli.output.tables import Column
 

@@ -5,8 +5,8 @@ may have several lines to type.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.docgen.describe import Example
 from kcli.docgen.environment import ENVIRONMENT, FILES
 from kcli.docgen.exit_codes import EXIT_CODES

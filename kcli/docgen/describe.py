@@ -6,10 +6,10 @@ click tree can be described. Named tuples and no dataclasses: ``--help`` loads t
 
 import inspect
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 import click
 
+from kcli.core.classes import NamedTuple
 from kcli.docgen.environment import COMMON, variables
 from kcli.docgen.exit_codes import EXIT_CODES, exit_codes
 from kcli.docgen.topics import CONCEPTS

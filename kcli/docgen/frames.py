@@ -5,7 +5,9 @@ reads them from the screen of ``kcli top``.
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from kcli.core.classes import NamedTuple
 
 if TYPE_CHECKING:
     from kcli.tui.app import TopApp

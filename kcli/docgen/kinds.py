@@ -6,9 +6,10 @@ The schemas of lists, plans and reports are made from columns; those of what has
 import functools
 import json
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli import schemas
+from kcli.core.classes import NamedTuple
 from kcli.docgen.change_schemas import change_schemas
 from kcli.docgen.list_schemas import common_schema, list_schemas
 from kcli.docgen.lists import LISTS

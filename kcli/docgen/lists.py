@@ -3,7 +3,7 @@
 Columns are named by module (below ``kcli``) and name; they are imported when they are needed.
 """
 
-from typing import NamedTuple
+from kcli.core.classes import NamedTuple
 
 
 class Items(NamedTuple):

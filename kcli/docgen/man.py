@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from kcli.core.classes import dataclass
 from kcli.docgen.concepts import Concept
 from kcli.docgen.describe import TAKES_ATTACHED, TAKES_NOTHING, CommandDoc, Example, OptionDoc, sentence
 

@@ -1,8 +1,8 @@
 """The manual of kcli: what its pages share, and all of them by the names of their files."""
 
-import dataclasses
 from collections.abc import Sequence
 
+from kcli.core import classes
 from kcli.core.options import ALL_OPTIONS, default_text, key_of, written_fields
 from kcli.core.version import __version__
 from kcli.docgen import man
@@ -50,7 +50,7 @@ def option_terms() -> list[tuple[str, list[tuple[str, str]]]]:
     return sections
 
 
-def _explained(field: "dataclasses.Field[object]") -> str:
+def _explained(field: "classes.Field[object]") -> str:
     parts = [field.metadata["doc"]]
     if field.metadata["choices"]:
         parts.append("one of " + ", ".join(filter(None, field.metadata["choices"])))

@@ -2,9 +2,9 @@
 profiles``: where options come from, and where secrets can be.
 """
 
-import dataclasses
 import textwrap
 
+from kcli.core import classes
 from kcli.core.options import ALL_OPTIONS, default_text, key_of, written_fields
 from kcli.profiles.profile import MARKS
 from kcli.serde.registry.options import RegistryOptions
@@ -36,7 +36,7 @@ _TITLES = {
 }
 
 
-def _option_lines(key: str, field: "dataclasses.Field[object]") -> list[str]:
+def _option_lines(key: str, field: "classes.Field[object]") -> list[str]:
     default = default_text(field) or "unset"
     details = [field.metadata["doc"]]
     if field.metadata["choices"]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.monitor.cluster_reading import Reading, View

@@ -6,8 +6,8 @@ A word is found where one of the text begins with it, whatever its case: ``reass
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.docgen.concepts import concept
 from kcli.docgen.describe import CommandDoc
 from kcli.docgen.tasks import TASKS, Task

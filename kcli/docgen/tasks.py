@@ -5,7 +5,8 @@ are shown or searched.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from kcli.core.classes import NamedTuple
 
 
 class Task(NamedTuple):

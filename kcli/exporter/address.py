@@ -2,8 +2,8 @@
 
 import re
 from ipaddress import ip_address
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 
 _FORM = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+(?:%\w+)?)\]|(?P<host>[^\s:/\[\]@]*)):(?P<port>\d{1,5})")

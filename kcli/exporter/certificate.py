@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import ssl
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.core.net.tls.context import is_mismatch, readable
 from kcli.core.net.tls.pem_files import (

@@ -9,8 +9,8 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.exporter.metric import COUNTER, INFO, STATESET, Metric
 
 OPENMETRICS, CLASSIC = "application/openmetrics-text; version=1.0.0", "text/plain; version=0.0.4"

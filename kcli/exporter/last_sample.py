@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kcli.core.classes import dataclass
 from kcli.exporter.page import Page
 
 MISSED = 3

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
 from threading import Condition, Event, Thread
 from time import thread_time
-from typing import NamedTuple
 
 from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple, replace
 from kcli.core.clock import monotonic, wall
 from kcli.core.errors import KcliError
 from kcli.core.hooks import Hooks

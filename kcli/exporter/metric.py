@@ -1,7 +1,9 @@
 """What a metric is: its name, type and labels, and what it means. Values only."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
+
+from kcli.core.classes import NamedTuple
 
 GAUGE, COUNTER, SUMMARY, STATESET, INFO = "gauge", "counter", "summary", "stateset", "info"
 

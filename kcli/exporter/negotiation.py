@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.exporter.exposition import CLASSIC, OPENMETRICS
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
 
 from kcli.core.admin.commit_columns import CommitColumns
 from kcli.core.admin.group_description import GroupDescription, Tasks
 from kcli.core.admin.quorum import QuorumDescription
+from kcli.core.classes import NamedTuple
 from kcli.core.error_codes import error_code
 from kcli.core.errors import (
     BrokerError,

@@ -8,9 +8,12 @@ import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kcli.core.errors import KcliError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _FULL = "free space there, then run it again"
 _REMEDIES = {
@@ -88,7 +91,7 @@ def sync_folder(path: str) -> None:
             os.close(fd)
 
 
-def make_private_folder(folder: Path, failure: type[KcliError]) -> None:
+def make_private_folder(folder: "Path", failure: type[KcliError]) -> None:
     """Creates the folder, on disk on return; raises ``failure`` if that is not possible."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

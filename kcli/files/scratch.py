@@ -5,7 +5,6 @@ another folder may have less room.
 """
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
@@ -20,6 +19,8 @@ class ScratchFile:
         self.size = 0
         self._folder = os.environ.get("TMPDIR", "")
         with self._naming():
+            import tempfile  # rare
+
             self._folder = self._folder or tempfile.gettempdir()
             self._file: BinaryIO = tempfile.TemporaryFile(buffering=0, dir=self._folder)  # noqa: SIM115
 

@@ -2,7 +2,8 @@
 
 import os
 import stat
-from typing import NamedTuple
+
+from kcli.core.classes import NamedTuple
 
 LARGEST = 1 << 20
 _PIPES = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")

@@ -7,7 +7,9 @@ PyYAML, in C where its wheel has it, finds the events; one pass over them makes 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
+
+from kcli.core.classes import NamedTuple
 
 DEEPEST = 30
 """Levels of mappings and lists in each other."""

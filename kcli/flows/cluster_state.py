@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
+from kcli.core.classes import dataclass
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import KcliError, UnsupportedError
 from kcli.core.types import Node

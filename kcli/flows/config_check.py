@@ -5,8 +5,9 @@ import os
 import shutil
 from collections.abc import Callable, Collection
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.connection.sasl.registry import OAUTHBEARER, login_of
 from kcli.core.errors import ConfigError
 from kcli.core.net.detours import Detours

@@ -1,7 +1,6 @@
 """``--expect`` of consume and produce: how many records there have to be. Pure."""
 
-from typing import NamedTuple
-
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 

@@ -9,10 +9,10 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from kcli.core.classes import dataclass
 from kcli.core.secret import child_environment
 
 

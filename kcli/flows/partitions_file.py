@@ -6,8 +6,9 @@ election.
 
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.core.types import TopicPartition
 from kcli.serde.json_text import NotJsonError, parse_json

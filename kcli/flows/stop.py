@@ -8,8 +8,8 @@ a callable (``wake``). A decompression in the thread of the ``with`` block ends 
 KeyboardInterrupt, so that a broker that does not respond delays no one (``tests/cli/test_early_interrupts.py``).
 """
 
+import _signal as signal  # type: ignore[import-not-found] # all of `signal` that is used here, without its enumerations
 import os
-import signal
 import threading
 from collections.abc import Callable
 from contextvars import Token
@@ -80,7 +80,7 @@ class Stop:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for number, handler in self._before.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]
+            signal.signal(number, handler)
         self._before.clear()
         if self._decompressing is not None:
             stop_requested.reset(self._decompressing)

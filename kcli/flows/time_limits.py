@@ -10,9 +10,9 @@ by times instead (``RangeSpec.times``).
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
 
 from kcli.core.admin.first_records import Stretch, times_after
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import wall_ms
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.offsets import MAX_TIMESTAMP, OffsetInfo, list_offsets

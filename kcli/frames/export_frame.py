@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from kcli.core.arrow.export import schema_capsule
 from kcli.core.arrow.fields import chosen_columns, table_schema
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.kernels.active import decode_headers
 from kcli.core.types import Header, TopicPartition

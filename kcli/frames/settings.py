@@ -4,8 +4,9 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions, given, option_names, written_fields
 from kcli.core.secret import Secret

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from kcli.core import classes
 from kcli.core.arrow.fields import RECORD_COLUMNS
 from kcli.core.consumer.arrow_reader import BATCH_BYTES, BATCH_ROWS
 from kcli.core.consumer.subscription import Span
@@ -144,7 +144,7 @@ class TopicFrame(ShowsHead, TopicRecords):
         if typed is not None:
             parts = [part for part in typed.types if part in asked.columns]
             needed = [*asked.columns, "offset", "key", *parts, *([_PACKED] if typed.names_schemas else [])]
-            asked = dataclasses.replace(asked, columns=tuple(dict.fromkeys(needed)))
+            asked = classes.replace(asked, columns=tuple(dict.fromkeys(needed)))
         self._needed = asked.columns
         super().__init__(asked)
 
@@ -243,7 +243,7 @@ class TopicFrame(ShowsHead, TopicRecords):
             for tp, span in self.spans.items()
         }
         small._readings, small._progress, small._grows = [], False, False
-        small._options = dataclasses.replace(
+        small._options = classes.replace(
             self._options, fetch_max_bytes=_HEAD_BYTES, max_partition_fetch_bytes=_HEAD_BYTES // 4
         )
         small._how = {**self._how, "batch_rows": rows, "timeout": _HEAD_SECONDS}

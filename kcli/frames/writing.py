@@ -6,11 +6,11 @@ import base64
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from importlib.util import find_spec
 from typing import Any
 
+from kcli.core.classes import dataclass
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError, KcliError, PartlyQueuedError, TimedOutError
 from kcli.core.names import check_topic

@@ -5,8 +5,9 @@ A list of all groups by partition has tens of thousands of rows that differ in t
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.kernels.active import fill_lines
 
 Values = Mapping[str, Any]

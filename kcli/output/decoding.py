@@ -5,10 +5,10 @@ What a serde cannot decode keeps its bytes, is shown as without one, and is coun
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from kcli.core.classes import dataclass
 from kcli.core.kernels import render_ops as op
 from kcli.core.kernels.active import decode_headers
 from kcli.core.kernels.render_ops import Op

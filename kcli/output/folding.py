@@ -1,12 +1,11 @@
 """Sentences for a terminal, folded between words; commands to be typed stay whole. Pure."""
 
 import re
-from unicodedata import combining, east_asian_width
 
-_COMMAND = re.compile(r"(.*?\S: )(kcli \S.*)")
-_ESCAPED = re.compile(r"\\(?:n|x[0-9a-f]{2}|u[0-9a-f]{4})")
+_COMMAND = r"(.*?\S: )(kcli \S.*)"
+_ESCAPED = r"\\(?:n|x[0-9a-f]{2}|u[0-9a-f]{4})"
 """What the sanitiser has made visible: such text may be meant to look like another line, and begins none."""
-_WORDS = re.compile(r"(?:`[^`]*`|[^ ])+")
+_WORDS = r"(?:`[^`]*`|[^ ])+"
 """What stays on one line: also a command in backquotes, which is copied."""
 
 
@@ -21,17 +20,17 @@ def folded_text(text: str, width: int) -> str:
 def _folded(line: str, width: int) -> list[str]:
     if _wide(line) <= width:
         return [line]
-    if match := _COMMAND.fullmatch(line):
+    if match := re.fullmatch(_COMMAND, line):
         return [*_filled(match[1].rstrip(), width), *_continued(match[2], width)]
     return _filled(line, width)
 
 
 def _filled(line: str, width: int) -> list[str]:
     indent = line[: len(line) - len(line.lstrip(" "))]
-    if "  " in line.strip(" ") or _ESCAPED.search(line):
+    if "  " in line.strip(" ") or re.search(_ESCAPED, line):
         return [line]
     lines, at = [], indent
-    for word in _WORDS.findall(line):
+    for word in re.findall(_WORDS, line):
         joined = f"{at} {word}" if at.strip(" ") else at + word
         fits_below = _wide(f"{indent}    {word}") <= width
         if _wide(joined) > width and at.strip(" ") and (fits_below or _wide(at) >= width):
@@ -57,4 +56,6 @@ def _wide(text: str) -> int:
     """The width on a terminal."""
     if text.isascii():
         return len(text)
+    from unicodedata import combining, east_asian_width  # tables that few texts need
+
     return sum(0 if combining(sign) else 2 if east_asian_width(sign) in "WF" else 1 for sign in text)

@@ -7,11 +7,11 @@ The axis of a plot is linear or logarithmic; the names of the lines are written 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 from math import ceil, floor, log10
 
+from kcli.core.classes import dataclass
 from kcli.output.sanitise import visible
 
 _STYLE = """

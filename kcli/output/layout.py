@@ -6,8 +6,8 @@ their hyphens, the other columns that are ``spare`` go, other names are shortene
 """
 
 from collections.abc import Container, Sequence
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.output.tables import Column
 
 GAP, NARROW_GAP = 3, 2

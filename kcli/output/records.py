@@ -7,9 +7,9 @@ bytes stay as they are.
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.kernels import render_ops as op
 from kcli.core.kernels.render_ops import Program

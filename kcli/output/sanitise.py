@@ -16,7 +16,7 @@ _JSON_UNSAFE = f"[\x7f-\x9f{_BIDI_AND_INVISIBLE}\ud800-\udfff\U000e0000-\U000e0f
 
 def visible(text: str) -> str:
     """``text`` with unsafe characters as escapes; the same object where there are none."""
-    if text.isascii() and text.isprintable():
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
     return re.sub(_UNSAFE, _escape, text)
 

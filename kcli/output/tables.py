@@ -5,11 +5,11 @@ A row is a dict of JSON-ready values by column key; further keys appear in JSON 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
+from kcli.core.classes import NamedTuple, dataclass, replace
 from kcli.output.sanitise import visible_line
 from kcli.output.stdout import Output
 

@@ -14,8 +14,8 @@ Escapes ``\n \r \t \\ \xNN``. No newline is added.
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.kernels import render_ops as op
 from kcli.core.kernels.active import decode_headers

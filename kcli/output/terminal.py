@@ -2,8 +2,8 @@
 FORCE_COLOR, TERM=dumb, then whether it is a terminal. Long text goes through a pager there.
 """
 
+import _signal as signal  # type: ignore[import-not-found] # all of `signal` that is used here, without its enumerations
 import os
-import signal
 import sys
 from collections.abc import Mapping
 from typing import IO, Any

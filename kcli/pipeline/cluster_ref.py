@@ -5,14 +5,14 @@ secret, only where to read one: a file, a command, the keyring, or a profile, ``
 where the client is made, which may be another machine: the reference must lead to it there too.
 """
 
-import dataclasses
 import os
 import socket
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from kcli.core import classes
 from kcli.core.addresses import cluster_place
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions, build, key_of, option_names
 from kcli.core.secret import Secret
@@ -66,7 +66,7 @@ class ClusterRef:
         """
         common = option_names(ClientOptions) | {"max_decompressed_batch_bytes"}
         values = {name: value for name, value in self.values.items() if name in common}
-        return dataclasses.replace(self, values=values).options(kind, **own)
+        return classes.replace(self, values=values).options(kind, **own)
 
     def registry_options(self) -> RegistryOptions:
         """How to reach the schema registry."""
@@ -84,7 +84,7 @@ class ClusterRef:
 
     def without(self, names: Collection[str]) -> "ClusterRef":
         """The reference without these options, by field name."""
-        return dataclasses.replace(
+        return classes.replace(
             self, values={key: value for key, value in self.values.items() if key not in names}
         )
 

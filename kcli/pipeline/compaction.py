@@ -1,10 +1,10 @@
 """Which files of an export are merged into one, and the manifest afterwards. Pure."""
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 import msgspec
 
+from kcli.core.classes import NamedTuple
 from kcli.pipeline.manifest import ExportedFile, ExportedPartition, Manifest, PlannedSlice, place_of
 
 MERGED_BYTES = 128 << 20

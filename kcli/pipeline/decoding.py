@@ -1,8 +1,8 @@
 """Keys and values as the JSON that a serde makes of them, and what could not be decoded: counted, and said once."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.kernels.active import decode_headers
 from kcli.core.types import TopicPartition
 from kcli.output.progress import counted

@@ -9,12 +9,13 @@ from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import accumulate, islice
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.flows.inputs.csv_rows import CsvParser
 from kcli.flows.inputs.input_format import HeaderBlocks, InputFormat

@@ -3,10 +3,10 @@
 import errno
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.cluster.retry import classify_error
 from kcli.core.errors import ConnectError, KcliError, TimedOutError
 from kcli.core.exit_codes import ExitCode

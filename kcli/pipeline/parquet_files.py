@@ -7,11 +7,12 @@ runners and attempts have no influence. Imports pyarrow: the module is imported 
 from bisect import bisect_right
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, BinaryIO, NamedTuple, Self
+from typing import Any, BinaryIO, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kcli.core.classes import NamedTuple
 from kcli.core.consumer.arrow_reader import ArrowReader, RecordFilter
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span

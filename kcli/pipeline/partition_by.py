@@ -2,8 +2,8 @@
 
 import datetime
 import zoneinfo
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
 

@@ -5,10 +5,10 @@ filter is accepted only if every record that is read then passes it; all others 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from kcli.core.classes import dataclass
 from kcli.core.consumer.arrow_reader import RecordFilter
 from kcli.core.types import TopicPartition
 from kcli.pipeline.plan import Slice

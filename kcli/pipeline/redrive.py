@@ -8,9 +8,9 @@ import re
 from array import array
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import NamedTuple
 from zlib import compress, decompress
 
+from kcli.core.classes import NamedTuple
 from kcli.core.types import Header, ProducerRecord, Record
 
 REPLAYS = "kcli-replays"

@@ -1,8 +1,9 @@
 """From the results of tasks to the report of a job: items, totals, failures. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.pipeline.job import TaskResult
 

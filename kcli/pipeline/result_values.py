@@ -9,7 +9,9 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
+
+from kcli.core.classes import NamedTuple
 
 HEADERS = "array<struct<key:string,value:binary>>"
 BASE64 = "base64"

@@ -12,8 +12,8 @@ that are named as tables (``sql_tables.py``): both engines get SQL that they hav
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.pipeline.sql_headings import heading_pieces, of_several_tables
 from kcli.pipeline.sql_tables import topic_tables

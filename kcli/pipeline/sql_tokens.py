@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+
+from kcli.core.classes import NamedTuple
 
 _TOKENS = re.compile(
     r"""

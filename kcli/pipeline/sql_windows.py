@@ -6,8 +6,8 @@ both engines have; as an item of SELECT without a name they are called ``window_
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.core.positions import parse_duration_ms
 from kcli.pipeline.sql_tokens import Piece, Token, text_at

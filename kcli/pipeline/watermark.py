@@ -9,8 +9,8 @@ newest record goes on with the clock, so that the last windows close too.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from kcli.core.classes import dataclass
 from kcli.core.types import TopicPartition
 
 

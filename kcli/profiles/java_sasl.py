@@ -7,8 +7,8 @@ in Apache Kafka 4.x, aws-msk-iam-auth, and librdkafka's CONFIGURATION.md.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
 from kcli.profiles.profile import Pair, Report

@@ -5,9 +5,8 @@ gives them. Pure.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple, dataclass, field
 from kcli.core.errors import ConfigError
 
 COMMAND_LINE = "-X"

@@ -9,8 +9,8 @@ includes files.
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.profiles.profile import Pair, Report, raise_error
 

@@ -5,12 +5,12 @@ that are in a file, a command or the keyring stay there (``secrets.py``). Nothin
 localhost:9092.
 """
 
-import dataclasses
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from kcli.core import classes
 from kcli.core.addresses import broker_addresses, cluster_place
+from kcli.core.classes import dataclass, field
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
 from kcli.core.options import (
@@ -99,7 +99,7 @@ class Resolved:
                 values[name] = value
             elif self.uses(name):
                 values[name] = read(value)
-        return dataclasses.replace(self, values=values)
+        return classes.replace(self, values=values)
 
     @property
     def has_secrets(self) -> bool:
@@ -231,7 +231,7 @@ def parsed(pairs: Sequence[Pair], report: Report) -> tuple[dict[str, Any], dict[
     return _parsed(pairs, _client_option, report)
 
 
-def _client_option(key: str, origin: str) -> "dataclasses.Field[Any]":
+def _client_option(key: str, origin: str) -> "classes.Field[Any]":
     """The option that ``key`` spells; ConfigError for the mark of a profile, also for one that is misspelt."""
     known = option_field(key)
     if known is not None:
@@ -263,7 +263,7 @@ def parsed_registry(pairs: Sequence[Pair], report: Report) -> tuple[dict[str, An
 
 
 def _parsed(
-    pairs: Sequence[Pair], field: Callable[[str, str], "dataclasses.Field[Any]"], report: Report
+    pairs: Sequence[Pair], field: Callable[[str, str], "classes.Field[Any]"], report: Report
 ) -> tuple[dict[str, Any], dict[str, str]]:
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}

@@ -4,12 +4,13 @@ For a secret K: ``K_file`` names a file, ``K_command`` a command that prints it,
 an entry of the system's keyring. Nothing is read here (``secrets.py``). Keys of the schema registry are known here, too.
 """
 
-import dataclasses
 import os
 import shlex
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core import classes
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.core.options import is_option, option_field
 
@@ -145,7 +146,7 @@ def unreadable(source: SecretSource, why: str, do: str) -> ConfigError:
     )
 
 
-def _field(key: str) -> dataclasses.Field[Any] | None:
+def _field(key: str) -> classes.Field[Any] | None:
     if is_registry_key(key):
         from kcli.serde.registry.options import registry_option  # rare: most runs name no registry
 

@@ -210,7 +210,7 @@ def _named(said: str, origin: str) -> str:
     return f"{said} ({origin})"
 
 
-_PLACEHOLDER = re.compile(r"\$\{[A-Za-z_][\w.-]*:[^{}]*\}|^\$\{[^{}]*\}$")
+_PLACEHOLDER = r"\$\{[A-Za-z_][\w.-]*:[^{}]*\}|^\$\{[^{}]*\}$"
 """``${PROVIDER:…}`` of Java's config providers anywhere, ``${NAME}`` as the whole value."""
 _PREFIXES = ("file:", "env:", "cmd:", "command:")
 
@@ -223,7 +223,7 @@ def check_literal(key: str, text: str, origin: str) -> None:
         if secret
         else "write the value itself, or set it with -X or a variable"
     )
-    if _PLACEHOLDER.search(text):
+    if "${" in text and re.search(_PLACEHOLDER, text):
         raise ConfigError(
             f"{key} has a placeholder ${{…}} (from {origin})",
             why="kcli does not replace placeholders: it would be used as it is written",

@@ -4,22 +4,22 @@ reader of files (``SourceFiles``) and a finder of sandboxes are handed in; the r
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kcli.core.addresses import broker_addresses
+from kcli.core.classes import NamedTuple, dataclass, field
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.near_names import near_names
-from kcli.files.user_file import FileState, NotAFileError, TooLargeError, read_bounded
-from kcli.files.xdg import config_home
+from kcli.files.xdg import config_file
 from kcli.profiles.environment import kafka_pairs, kcli_pairs
 from kcli.profiles.profile import COMMAND_LINE, Pair, Profile, Report, raise_error
-from kcli.profiles.properties import PropertiesFile, parse_properties, split_pair
 from kcli.profiles.secret_keys import JAVA_SASL_KEYS
 from kcli.profiles.sifting import chosen_protocol
 
 if TYPE_CHECKING:
+    from kcli.files.user_file import FileState
     from kcli.profiles.config_file import ConfigFile
+    from kcli.profiles.properties import PropertiesFile
 
 
 FLAGS = {
@@ -35,7 +35,7 @@ SANDBOX = "sandbox:"
 """What the name of a running sandbox begins with, where it is chosen as a profile."""
 
 
-def _no_state(_path: str) -> FileState | None:
+def _no_state(_path: str) -> "FileState | None":
     return None
 
 
@@ -52,7 +52,7 @@ class Sources:
     files: Sequence[str] = ()
     environ: Mapping[str, str] = field(default_factory=dict)
     read_file: Callable[[str], str] = str
-    file_state: Callable[[str], FileState | None] = _no_state
+    file_state: Callable[[str], "FileState | None"] = _no_state
     """Owner and mode of a file that was read."""
     config_files: "Callable[[Report], Sequence[ConfigFile]]" = _no_files
     """The ``config.toml`` of the user, then that of the system: those that exist."""
@@ -270,8 +270,10 @@ def _other_profile(names: Sequence[str], chooser: str) -> str:
     return "`kcli profile add NAME -b HOST:PORT` makes one"
 
 
-def _files(sources: Sources, report: Report) -> Iterator[PropertiesFile]:
+def _files(sources: Sources, report: Report) -> "Iterator[PropertiesFile]":
     for path in sources.files:
+        from kcli.profiles.properties import parse_properties  # only where there is such a file
+
         try:
             text = sources.read_file(path)
         except ConfigError as error:
@@ -282,6 +284,8 @@ def _files(sources: Sources, report: Report) -> Iterator[PropertiesFile]:
 
 def _properties(sources: Sources, report: Report) -> Iterator[Pair]:
     for text in sources.properties:
+        from kcli.profiles.properties import split_pair  # few runs need it
+
         try:
             yield split_pair(text, COMMAND_LINE)
         except ConfigError as error:
@@ -295,7 +299,7 @@ _TOML = "move it away, then `kcli profile add NAME -b HOST:PORT` writes a new on
 
 def config_paths() -> tuple[str, ...]:
     """The ``config.toml`` of this user and of the system, whether they exist or not."""
-    return str(config_home() / "config.toml"), SYSTEM_CONFIG
+    return config_file(), SYSTEM_CONFIG
 
 
 class SourceFiles:
@@ -323,6 +327,8 @@ class SourceFiles:
         return found
 
     def _text(self, path: str, wanted: str) -> str:
+        from kcli.files.user_file import NotAFileError, TooLargeError, read_bounded  # few runs need it
+
         try:
             data, self.states[path] = read_bounded(path)
         except TooLargeError:

@@ -10,13 +10,13 @@ import os
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from jgo.constants import MAVEN_CENTRAL_URL
 from jgo.maven import MavenContext, PythonResolver
 
+from kcli.core.classes import replace
 from kcli.sandbox.errors import DownloadError, UsageError
 from kcli.sandbox.fetch import Fetcher, NotPublishedError
 from kcli.sandbox.jar_list import Jar, cached_text, repository_of, write_jar_list

@@ -9,8 +9,9 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from kcli.core.classes import dataclass
 
 _HAS_PROC = sys.platform.startswith("linux")
 

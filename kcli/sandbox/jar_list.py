@@ -7,9 +7,10 @@ files have their sizes is a complete classpath. Nothing here touches the network
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
+from kcli.core.classes import dataclass
 from kcli.files.atomic import replace_file
 
 

@@ -1,7 +1,8 @@
 """The command lines of the three Java programs of a sandbox: the broker, its format step, ZooKeeper. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from kcli.core.classes import dataclass
 
 # Kafka's download carries such files, its jars do not: nodes write their log to standard output, which the starter
 # redirects to a file. log4j 2 reads one form, reload4j (log4j 1) the other.

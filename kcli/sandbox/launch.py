@@ -6,10 +6,10 @@ Each step reports the processes it started through ``record`` before they run, a
 import socket
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kcli.core.classes import replace
 from kcli.sandbox import config, log_file, process
 from kcli.sandbox.artifacts import classpath
 from kcli.sandbox.errors import SandboxError, StartError

@@ -10,8 +10,8 @@ import random
 import socket
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.sandbox.errors import RefusedError
 from kcli.sandbox.state import HOST
 

@@ -1,7 +1,8 @@
 """How far a download of Kafka is, for the caller that shows it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from kcli.core.classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

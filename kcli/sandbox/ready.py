@@ -8,8 +8,9 @@ client that is tested against it. Runs in the caller's thread; every wait has a 
 import socket
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from kcli.core.classes import dataclass
 
 if TYPE_CHECKING:
     from ssl import SSLContext

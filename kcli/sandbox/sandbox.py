@@ -6,10 +6,10 @@ common one is held while ports are chosen, so that two sandboxes never choose th
 
 import shutil
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from kcli.core.classes import replace
 from kcli.files.lock import file_lock
 from kcli.output.progress import counted
 from kcli.sandbox import launch, process

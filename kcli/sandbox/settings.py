@@ -5,9 +5,9 @@ None means "not given": a sandbox that exists keeps its value, and a new one get
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
+from kcli.core.classes import dataclass
 from kcli.output.progress import counted
 from kcli.sandbox.config import (
     DEFAULT_VERSION,

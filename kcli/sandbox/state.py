@@ -7,11 +7,12 @@ they still run is checked each time, never stored.
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from kcli.core.classes import dataclass, field
 from kcli.files.atomic import replace_file
 from kcli.sandbox.errors import RefusedError
 from kcli.sandbox.identity import ProcessId

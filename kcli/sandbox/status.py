@@ -3,9 +3,9 @@
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from kcli.core.classes import dataclass
 from kcli.sandbox import process
 from kcli.sandbox.identity import ProcessId
 from kcli.sandbox.security.names import CLIENT_FILES, MECHANISMS, WITH_CLIENT_CERTIFICATE, Names

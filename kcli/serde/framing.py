@@ -7,9 +7,9 @@ magic 1.
 
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
 from uuid import UUID
 
+from kcli.core.classes import dataclass
 from kcli.core.types import Header
 from kcli.serde.errors import DecodeError
 from kcli.serde.foreign.wire import apicurio_long_id, glue_version

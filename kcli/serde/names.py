@@ -6,8 +6,8 @@ SERDE is ``NAME`` or ``NAME:ARG=VALUE,ARG=VALUE``: ``value=avro:subject=orders-v
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
+from kcli.core.classes import dataclass, field
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
 

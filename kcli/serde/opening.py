@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from kcli.core.classes import dataclass
 from kcli.core.errors import ConfigError
 from kcli.core.extras import library
 from kcli.serde import text

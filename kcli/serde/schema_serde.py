@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from kcli.core.classes import dataclass
 from kcli.core.errors import ConfigError, KcliError
 from kcli.serde.errors import DecodeError, EncodeError, SchemaNotFoundError
 from kcli.serde.framing import Framed, SchemaId, frame, schema_id_of, unframe

@@ -6,9 +6,9 @@ format (JSON's ``null``), which is not a null key or value.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kcli.core.classes import dataclass
 from kcli.core.types import Header
 from kcli.serde.errors import EncodeError
 from kcli.serde.json_text import NotJsonError, dump_json, parse_json

@@ -6,10 +6,10 @@ All calls of an object from ``Actions`` come from one worker thread, which owns 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import dataclass
 
 if TYPE_CHECKING:
     from kcli.core.consumer.consumer import Consumer

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,6 +21,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input
 
+from kcli.core.classes import replace
 from kcli.core.clock import monotonic
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition

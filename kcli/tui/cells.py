@@ -1,9 +1,8 @@
 """Text in cells of a fixed width: the one way from any text to the terminal. Pure."""
 
-from typing import NamedTuple
-
 from rich.cells import cell_len, set_cell_size
 
+from kcli.core.classes import NamedTuple
 from kcli.output.sanitise import visible_line
 
 ELLIPSIS = "…"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
+from kcli.core.classes import dataclass
 from kcli.output.tables import Field
 from kcli.tui.cells import Cell, Line, fitted, shortened, width_of
 

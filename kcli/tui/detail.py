@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from kcli.core.classes import NamedTuple
 from kcli.flows.groups.description import SHARE, STREAMS
 from kcli.flows.lag.partition_lag import PartitionLag
 from kcli.flows.lag.verdicts import worst

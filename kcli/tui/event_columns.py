@@ -1,7 +1,6 @@
 """The table of events."""
 
-from typing import NamedTuple
-
+from kcli.core.classes import NamedTuple
 from kcli.flows.monitor.snapshot import Event
 from kcli.output.tables import Field, time_text
 from kcli.tui import figures

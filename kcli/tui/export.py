@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError, KcliError
 from kcli.files.atomic import FileError, replace_file
 from kcli.output.listing import list_rows

@@ -2,7 +2,7 @@
 are not offered. Pure.
 """
 
-from dataclasses import dataclass
+from kcli.core.classes import dataclass
 
 LIVE_ONLY = frozenset({"pause", "now", "pace", "time"})
 """Actions on the readings of a cluster."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.output.sanitise import visible_line
 from kcli.tui.cells import Cell, Line, fitted, width_of
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from kcli.account.survey import Missing
+from kcli.core.classes import dataclass
 from kcli.flows.lag.verdicts import UNREAD
 from kcli.flows.monitor.snapshot import Event, Snapshot, Totals
 from kcli.output.progress import counted, duration_text

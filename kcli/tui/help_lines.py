@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.tui.cells import Cell, Line, width_of
 from kcli.tui.columns import Column
 from kcli.tui.fitting import cut

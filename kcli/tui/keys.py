@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from textual.binding import Binding
+
+from kcli.core.classes import NamedTuple
 
 _SYMBOLS = {
     "slash": "/", "question_mark": "?", "plus": "+", "minus": "-", "less_than_sign": "<", "greater_than_sign": ">",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from kcli.core.classes import NamedTuple
 from kcli.flows.lag import partition_lag as fields
 from kcli.flows.lag.summary import Summary
 from kcli.output.tables import Field

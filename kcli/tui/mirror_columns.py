@@ -1,7 +1,6 @@
 """The table of mirror jobs."""
 
-from typing import NamedTuple
-
+from kcli.core.classes import NamedTuple
 from kcli.flows.mirror.copy.partition_state import State
 from kcli.flows.mirror.job.job_line import UNKNOWN, WRONG, JobLine
 from kcli.output.tables import Field, time_text

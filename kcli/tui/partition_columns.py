@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.flows.lag import partition_lag as fields
 from kcli.flows.lag.partition_lag import PartitionLag
 from kcli.flows.lag.verdicts import VERDICT

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple, dataclass, replace
 from kcli.tui.actions import TO, TO_GROUP, UNDO, Proposal, Result, Trouble, Wish
 from kcli.tui.cells import ELLIPSIS, Cell, Line, fitted, width_of, wrapped
 

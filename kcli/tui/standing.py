@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from kcli.core.classes import NamedTuple
 from kcli.flows.lag.summary import Summary
 from kcli.flows.lag.verdicts import (
     EMPTY,

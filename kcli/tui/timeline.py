@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from kcli.core.classes import NamedTuple
 from kcli.tui import figures
 from kcli.tui.cells import Cell, Line, width_of
 from kcli.tui.fitting import cut

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from kcli.core.classes import NamedTuple
 from kcli.flows.cluster_state import is_offline, is_under_replicated
 from kcli.output.progress import size_text
 from kcli.output.tables import Field

@@ -1,7 +1,6 @@
 """The table of open transactions."""
 
-from typing import NamedTuple
-
+from kcli.core.classes import NamedTuple
 from kcli.flows.transactions.held import age, known
 from kcli.flows.transactions.listed import UNKNOWN_STATE, OpenTransaction
 from kcli.output.progress import duration_text

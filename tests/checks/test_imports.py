@@ -1,11 +1,16 @@
 """Who may import whom, and what start-up may import. The contracts are in ``pyproject.toml``."""
 
+import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
+
+from benchmarks._call_limits import PATH
+from benchmarks._short_commands import COMMANDS, INPUT, cluster
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,6 +54,39 @@ def test_startup_imports_click_and_little_else(question):
     # What the interpreter imports by itself, for a .pth file say, is not ours to judge.
     packages = {name.partition(".")[0] for name in imported - modules_imported_by("-c", "pass")}
     assert packages & ON_USE_ONLY == set()
+
+
+# What click brings, or what takes long to make and has a part that does as well (decision 0137).
+NEVER = {
+    *("dataclasses", "pathlib", "random", "selectors", "signal", "socket", "ssl"),
+    *("tempfile", "logging", "json", "msgspec"),
+}
+
+
+def test_short_commands_make_no_more_than_their_limits_say(tmp_path):
+    allowed = tomllib.loads(PATH.read_text())["started"]
+    assert set(allowed) == set(COMMANDS)
+    report = tmp_path / "counts.json"
+    with cluster() as bootstrap:
+        for name, words in COMMANDS.items():
+            argv = [sys.executable, "-m", "benchmarks._started", str(report), "-b", bootstrap, *words]
+            subprocess.run(argv, check=True, input=INPUT, stdout=subprocess.DEVNULL, cwd=ROOT)
+            made = json.loads(report.read_text())
+            for what, limit in allowed[name].items():
+                assert made[what] <= limit, f"{name}: {made[what]} {what}, the limit is {limit}"
+                assert made[what] >= 0.9 * limit, f"{name}: {made[what]} {what}: lower the limit of {limit}"
+
+
+def test_short_commands_load_no_slow_modules():
+    with cluster() as bootstrap:
+        for name, words in COMMANDS.items():
+            if name.startswith("-"):
+                continue
+            code = "import sys, kcli.__main__ as m; code = m.run(sys.argv[1:]); print(*sys.modules); sys.exit(code)"
+            argv = [sys.executable, "-c", code, "-b", bootstrap, *words]
+            done = subprocess.run(argv, check=True, input=INPUT, stdout=subprocess.PIPE, cwd=ROOT)
+            loaded = set(done.stdout.decode().split())
+            assert loaded & NEVER == set(), name
 
 
 @pytest.mark.case("S0-1")

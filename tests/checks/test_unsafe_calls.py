@@ -14,8 +14,11 @@ PACKAGE = Path(kcli.__file__).parent
 MODULES = {"pickle", "cPickle", "dill", "marshal", "shelve"}
 CALLS = {"eval", "exec", "compile", "__import__"}
 YAML = {"load", "load_all", "unsafe_load", "full_load", "unsafe_load_all", "full_load_all"}
-MADE_HERE = {("core/protocol/compiler.py", "exec"), ("core/protocol/compiler.py", "compile")}
-"""Source code that is made from field tables; no byte of a peer is in it."""
+MADE_HERE = {
+    *(("core/protocol/compiler.py", call) for call in ("exec", "compile")),
+    *(("core/classes.py", call) for call in ("exec", "eval")),
+}
+"""Source code that is made from field tables and names of fields; no byte of a peer is in it."""
 TO_WORKERS = {
     ("flows/perf/workers.py", "pickle"),
     ("flows/consume/ahead.py", "marshal"),

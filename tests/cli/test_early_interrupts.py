@@ -35,11 +35,10 @@ class Interrupting:
 
 _signal.signal(_signal.SIGINT, _signal.default_int_handler)
 sys.meta_path.insert(0, Interrupting())
-try:
-    {entry}
-finally:
-    if {at} < 0:
-        sys.stderr.write("IMPORTS %d" % ({at} - Interrupting.left))
+if {at} < 0:
+    import atexit
+    atexit.register(lambda: sys.stderr.write("IMPORTS %d" % ({at} - Interrupting.left)))
+{entry}
 """
 """Sends itself SIGINT at the import with a number; for a negative one counts imports. What comes before the code of
 ``kcli.__main__`` is the start of the interpreter, which is not ours.

@@ -1,5 +1,6 @@
 """``--from-dir``: log directories in place of brokers. The folders are written by the test; no broker takes part."""
 
+import _socket
 import json
 import socket
 import subprocess
@@ -46,6 +47,7 @@ def test_nothing_connects_and_no_port_is_opened(data: Path, monkeypatch: pytest.
     def refuse(*_args: object) -> None:
         raise AssertionError("a connection")
 
+    monkeypatch.setattr(_socket, "getaddrinfo", refuse)
     for method in ("connect", "connect_ex", "bind", "listen"):
         monkeypatch.setattr(socket.socket, method, refuse)
     done = consume(data)

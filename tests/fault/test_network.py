@@ -1,5 +1,6 @@
 """Faults of networks, from names that do not resolve to lines that are slow (cases N1 to N11, N13, N14, N16)."""
 
+import _socket
 import itertools
 import os
 import random
@@ -82,7 +83,7 @@ def resolver(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             threading.Event().wait(60)
         return plain(name, *arguments, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    monkeypatch.setattr(_socket, "getaddrinfo", getaddrinfo)
     return asked
 
 

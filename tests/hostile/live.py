@@ -361,7 +361,7 @@ def campaign(inputs: int, seed: int, threads: int = THREADS, first: int = 0) -> 
         text = traceback.format_exception(args.exc_type, args.exc_value, args.exc_traceback)
         tally.report(f"in thread {args.thread and args.thread.name}: {''.join(text)}")
 
-    with patch("socket.getaddrinfo", Loopback.look_up), patch("threading.excepthook", hook):
+    with patch("_socket.getaddrinfo", Loopback.look_up), patch("threading.excepthook", hook):
         _work(Tally(20, seed=0))  # imports, and whatever else is made once
         names, descriptors = _held()
         workers = [threading.Thread(target=_work, args=(tally,)) for _ in range(threads)]

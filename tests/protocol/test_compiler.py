@@ -27,6 +27,15 @@ from kcli.core.protocol.schema import (
 from tests.protocol.tables import case_id, every_version
 from tests.protocol.values import fill, plain
 
+
+@pytest.fixture(autouse=True, params=["compiled", "by steps"])
+def _both_ways(request, monkeypatch):
+    """Everything is read and written by compiled functions, and by those that go through the tables."""
+    monkeypatch.setattr(compiler, "_ENOUGH", -1 if request.param == "compiled" else 1 << 60)
+    monkeypatch.setattr(compiler, "_encoders", {})
+    monkeypatch.setattr(compiler, "_decoders", {})
+
+
 CASES = every_version()
 ROUNDS = 4
 

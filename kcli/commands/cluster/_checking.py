@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from time import monotonic, sleep
 
 from kcli.account.survey import Missing
@@ -14,6 +13,7 @@ from kcli.commands.shared.exit import orderly_end
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.transaction_log import log_reader
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import replace
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -12,6 +11,7 @@ from kcli.commands.shared.cluster import connect, open_admin, readable
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.core.admin.configs import ConfigEntry, ConfigKind, ConfigResource
+from kcli.core.classes import replace
 from kcli.core.errors import KcliError
 from kcli.flows.configs.key_changes import HIDDEN
 from kcli.flows.configs.resources import described, no_subscription, shown_name

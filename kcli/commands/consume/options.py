@@ -1,11 +1,11 @@
 """The options of ``consume`` as the user gave them, checked, and merged with the configuration, which they override."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.usage import usage
+from kcli.core.classes import dataclass, fields, replace
 from kcli.core.errors import ConfigError
 from kcli.core.names import own_group_danger
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions

@@ -1,8 +1,9 @@
 """One run of ``kcli consume``: checks its options, connects, reads to the end, and returns the exit status."""
 
+from __future__ import annotations
+
 import errno
 from contextlib import ExitStack, closing, nullcontext
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kcli.account.survey import Missing
@@ -36,6 +37,7 @@ from kcli.commands.consume.scope import (
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.exit import abandon
 from kcli.commands.shared.topic_choice import Topics
+from kcli.core.classes import replace
 from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
@@ -45,9 +47,7 @@ from kcli.core.records.run import RUN_BYTES
 from kcli.core.types import TopicPartition
 from kcli.flows.consume.extent import Reading
 from kcli.flows.consume.group_commits import GroupCommits
-from kcli.flows.consume.latest import LatestFilter, LatestOffsets
 from kcli.flows.consume.run import ConsumeResult, Sink, consume
-from kcli.flows.consume.time_order import Merger, tail
 from kcli.flows.filters.selection import Selection, TimeFilter
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted
@@ -56,6 +56,8 @@ from kcli.output.records import RecordSink, Written
 if TYPE_CHECKING:
     from kcli.commands.consume.decoding import Decoding
     from kcli.flows.consume.ahead import Ahead
+    from kcli.flows.consume.latest import LatestFilter
+    from kcli.flows.consume.time_order import Merger
 
 _STOP_PATIENCE = 1.5  # seconds after the last commit for leaving the group: a stop is over within five
 
@@ -150,8 +152,8 @@ class _ConsumeRun:
         spec: RangeSpec,
         selection: Selection,
         asked: ConsumeOptions,
-        decoding: "Decoding | None",
-        ahead: "Ahead | None",
+        decoding: Decoding | None,
+        ahead: Ahead | None,
         *,
         commit: bool,
     ) -> None:
@@ -238,6 +240,8 @@ class _ConsumeRun:
     def _tail(self, count: int, sink: Sink, stop: Stop) -> None:
         stop.wake(self._consumer.wakeup)
         now = ranges.bounds(self._consumer, self.partitions(), self._inv.timeout)
+        from kcli.flows.consume.time_order import tail  # few runs need it
+
         for fetched in tail(self._consumer, now, count, stop, self._selection):
             sink.batch(fetched, None, b"")
             self.result.records += 1
@@ -257,6 +261,8 @@ class _ConsumeRun:
         """The first of two readings: which records are the last of their keys."""
         inv, consumer, asked = self._inv, self._consumer, self._asked
         assert self._reading is not None
+        from kcli.flows.consume.latest import LatestFilter, LatestOffsets  # few runs need it
+
         latest = LatestOffsets()
         with inv.progress("looked for latest", total=offsets_of(self._spans)) as bar, closing(latest):
             consume(
@@ -299,7 +305,7 @@ class _ConsumeRun:
                 idle_timeout=asked.idle_timeout,
                 within=asked.within,
                 selection=self._selection,
-                merger=Merger(consumer) if asked.merge else None,
+                merger=_merger(consumer) if asked.merge else None,
                 skip_corrupt=inv.talk.warn if consumer.options.on_corrupt == "skip" else None,
                 progress=progress,
                 ahead=(self._ahead, sink) if self._ahead and isinstance(sink, RecordSink) else None,
@@ -326,3 +332,9 @@ class _ConsumeRun:
                 do="run it again",
             )
             self._inv.lacks(Missing.of(error))
+
+
+def _merger(consumer: Consumer) -> Merger:
+    from kcli.flows.consume.time_order import Merger  # rare
+
+    return Merger(consumer)

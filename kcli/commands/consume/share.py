@@ -2,7 +2,6 @@
 
 import os
 from contextlib import ExitStack, nullcontext
-from dataclasses import replace
 
 from kcli.account.survey import Missing
 from kcli.commands.consume.options import ConsumeOptions, group_of, terminal_format
@@ -15,9 +14,10 @@ from kcli.commands.consume.printing import (
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.exit import abandon
 from kcli.commands.shared.topic_choice import Topics
+from kcli.core.classes import replace
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.errors import KcliError, UnsupportedError
-from kcli.core.options import WHOLE_BATCHES, ShareConsumerOptions
+from kcli.core.options import WHOLE_BATCHES, ShareConsumerOptions, default_of
 from kcli.core.protocol.messages.share_fetch import ShareFetchRequest
 from kcli.core.records.run import RUN_BYTES
 from kcli.core.share.acquired import Acknowledge
@@ -150,7 +150,7 @@ def share_options(inv: Invocation, asked: ConsumeOptions) -> ShareConsumerOption
     )
     given = inv.resolved.values.get("max_poll_records")
     records = 1 if asked.ack_after_exec is not None else WHOLE_BATCHES
-    defaults = {name: type(options).__dataclass_fields__[name].default for name in NOT_FOR_SHARE_GROUPS}
+    defaults = {name: default_of(type(options), name) for name in NOT_FOR_SHARE_GROUPS}
     return replace(
         options,
         share_acknowledgement_mode="explicit",

@@ -1,12 +1,12 @@
 """What the steps of ``kcli demo`` share: the throw-away cluster, the lines that they print, and the proofs."""
 
 import textwrap
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import dataclass
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ClientOptions

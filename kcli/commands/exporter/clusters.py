@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from kcli.commands.shared.cluster import CREATES_NONE, admin_options
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.profile_clusters import profile_configuration
+from kcli.core.classes import NamedTuple
 from kcli.core.options import ClientOptions
 
 

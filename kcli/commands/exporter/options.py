@@ -1,10 +1,10 @@
 """What ``kcli exporter`` was asked for, and what contradicts in it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kcli.commands.shared.serving import Serving
 from kcli.commands.shared.usage import nearest, usage
+from kcli.core.classes import dataclass
 from kcli.exporter.collectors.choice import WORDS, chosen
 
 SHORTEST, LONGEST = 1.0, 3_600.0

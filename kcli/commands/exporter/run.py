@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from threading import Event
 
@@ -12,6 +11,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.exit import orderly_end
 from kcli.commands.shared.serving import warn_of_strangers
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import replace
 from kcli.core.errors import ConnectError, NotKafkaError, TimedOutError
 from kcli.exporter.address import parse_address
 from kcli.exporter.server import READY, STOPPING, notify

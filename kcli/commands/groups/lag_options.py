@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from kcli.commands.groups._options import with_empty_group
 from kcli.commands.shared.cluster import unique
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.usage import refuse_cluster_options, usage
+from kcli.core.classes import dataclass
 from kcli.core.names import means_own_groups
 
 if TYPE_CHECKING:

@@ -1,13 +1,12 @@
 """The report of a mirror: the summary on stderr, rows for ``-o``, the exit status."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import NamedTuple
 
 from kcli.account.outcomes import Outcome
 from kcli.account.survey import Missing
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
+from kcli.core.classes import NamedTuple, replace
 from kcli.core.errors import TimedOutError
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.acls.plan import COLUMNS as ACLS

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from shlex import quote
-from typing import NamedTuple
 
 from kcli.commands.mirror.report import COLUMNS, STRANDED, Rows, report
 from kcli.commands.shared.confirm import confirm, show_plan
@@ -11,6 +10,7 @@ from kcli.commands.shared.copy_plan import CopyShown, names_of
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.sides import Side
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.names import DEFAULT_JOB
 from kcli.core.options import ClientOptions

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,10 +13,11 @@ from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.usage import usage
+from kcli.core.classes import replace
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.ranges import bounds
 from kcli.core.names import own_group_danger
-from kcli.core.options import WHOLE_BATCHES, ConsumerOptions, ShareConsumerOptions
+from kcli.core.options import WHOLE_BATCHES, ConsumerOptions, ShareConsumerOptions, default_of
 from kcli.core.positions import OffsetSpec
 from kcli.core.share.consumer import NOT_FOR_SHARE_GROUPS
 from kcli.core.types import TopicPartition
@@ -142,7 +142,7 @@ def _shared_options(inv: Invocation, asked: ConsumeOptions) -> ShareConsumerOpti
     """Of a member of a share group: what brokers decide is refused."""
     unused = {name: (why, "leave it out") for name, why in NOT_FOR_SHARE_GROUPS.items()}
     given = inv.client_options(ShareConsumerOptions, unused=_UNUSED | unused, group_id=asked.group)
-    defaults = {name: type(given).__dataclass_fields__[name].default for name in NOT_FOR_SHARE_GROUPS}
+    defaults = {name: default_of(type(given), name) for name in NOT_FOR_SHARE_GROUPS}
     return replace(given, max_poll_records=WHOLE_BATCHES, **defaults)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kcli.commands.perf.contradictions import check_markable, check_report, check_warmup, values_of
 from kcli.commands.perf.measuring import load_flags, measure
 from kcli.commands.perf.options import EndToEndOptions
@@ -18,6 +16,7 @@ from kcli.commands.shared.load_target import (
     records_per_second,
     size_range_text,
 )
+from kcli.core.classes import replace
 from kcli.core.options import ConsumerOptions, ProducerOptions
 from kcli.flows.perf.e2e import EndToEndPart, measure_end_to_end
 from kcli.flows.perf.load_plan import LoadPart, LoadPlan

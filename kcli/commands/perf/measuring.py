@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from kcli.commands.perf.conclusion import conclude
 from kcli.commands.perf.live_figures import Shown
 from kcli.commands.perf.options import PerfOptions, SendOptions
 from kcli.commands.shared.context import Invocation
+from kcli.core.classes import replace
 from kcli.flows.perf.measurement import Measurement
 from kcli.flows.perf.payload import Values
 from kcli.flows.perf.result import Run, perf_item

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kcli.commands.shared.options import TOPIC, CountType, DurationType
 from kcli.commands.shared.params import DELIMITER, SIZE_RANGE, THROUGHPUT, Rate, Word
+from kcli.core.classes import dataclass
 from kcli.flows.perf.limits import KEYS, Limit, parse_limit
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import replace
 from functools import partial
 
 from kcli.commands.perf.contradictions import (
@@ -28,6 +27,7 @@ from kcli.commands.shared.load_target import (
     size_range_text,
 )
 from kcli.commands.shared.usage import usage
+from kcli.core.classes import replace
 from kcli.core.errors import KcliError
 from kcli.core.options import ConsumerOptions, ProducerOptions
 from kcli.flows.perf.load import generator_speed, measure_load

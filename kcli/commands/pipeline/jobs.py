@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -17,6 +16,7 @@ from kcli.commands.shared.params import check_exact_times
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.sources import files_of
 from kcli.commands.shared.usage import Refused, usage
+from kcli.core.classes import dataclass, replace
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError
 from kcli.core.exit_codes import ExitCode

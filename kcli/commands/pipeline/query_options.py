@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
@@ -13,6 +12,7 @@ from kcli.commands.shared.command import options
 from kcli.commands.shared.from_dir import from_dir_option
 from kcli.commands.shared.options import DURATION, POSITIVE_DURATION, CountType
 from kcli.commands.shared.params import exact_times_option, serde_option, since_option, until_option
+from kcli.core.classes import dataclass
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -1,7 +1,6 @@
 """``kcli pipeline replay``: send dead letters to where they belong, once more."""
 
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -26,6 +25,7 @@ from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.two_clusters import job_option
 from kcli.commands.shared.usage import usage
+from kcli.core.classes import dataclass
 from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ConsumerOptions
 from kcli.flows.stop import Stop

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -34,6 +33,7 @@ from kcli.commands.shared.two_clusters import (
     topics_option,
 )
 from kcli.commands.shared.usage import usage
+from kcli.core.classes import dataclass
 from kcli.flows.stop import Stop
 from kcli.output.listing import DOCUMENTS
 from kcli.output.progress import counted

@@ -8,12 +8,12 @@ import re
 import stat
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kcli.commands.produce.options import ProduceOptions
 from kcli.commands.shared.params import raw_bytes
 from kcli.commands.shared.usage import usage
+from kcli.core.classes import replace
 from kcli.core.kernels.active import encode_headers
 from kcli.core.options import ProducerOptions
 from kcli.flows.inputs.input_format import FORMATS, Encoding, FromValue, HeaderBlocks, InputFormat

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import Codec, Rate
 from kcli.commands.shared.usage import usage
+from kcli.core.classes import dataclass
 from kcli.core.options import ProducerOptions
 from kcli.core.types import Header
 from kcli.flows.inputs.input_format import ENCODED

@@ -1,15 +1,20 @@
 """The report of ``kcli produce``: the summary on stderr, the document for ``-o``, the exit status."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from shlex import quote
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kcli.commands.shared.context import Invocation
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError, PartlyFailedError
-from kcli.flows.expectation import Expectation
 from kcli.flows.produce.run import ProduceResult
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted, size_text
+
+if TYPE_CHECKING:
+    from kcli.flows.expectation import Expectation
 
 _FEW = 10
 """So many records are named one by one with -v."""

@@ -1,7 +1,5 @@
 """``kcli registry check``: check whether a schema is compatible with a subject."""
 
-from dataclasses import replace
-
 import click
 
 from kcli.commands.schema_registry._options import context_option, reference_option, type_option
@@ -11,6 +9,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import SUBJECT
 from kcli.commands.shared.registry_client import open_registry
 from kcli.commands.shared.row_output import print_rows
+from kcli.core.classes import replace
 from kcli.flows.registry.check import COLUMNS, check_row
 from kcli.flows.registry.errors import NotCompatibleError
 from kcli.flows.registry.schema_file import resolved

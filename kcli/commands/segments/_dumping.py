@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from kcli.account.survey import Missing
@@ -13,6 +12,7 @@ from kcli.commands.segments._paths import missing_file
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.topic_choice import glob_regex
 from kcli.commands.shared.usage import usage
+from kcli.core.classes import dataclass
 from kcli.core.errors import CorruptRecordsError, DamagedFileError, KcliError
 from kcli.core.logdir.aborted_index import Aborted
 from kcli.core.logdir.offset_index import IndexEntry

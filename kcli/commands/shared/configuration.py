@@ -4,7 +4,6 @@ of a profile forbid: ``read_only`` every command that changes the cluster. A pas
 A command declares whether it does (``changes`` of ``command.Command``); one that does not say counts as if it did.
 """
 
-import dataclasses
 import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,6 +12,7 @@ import click
 
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.sources import sources_of
+from kcli.core import classes
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ClientOptions, key_of, option_names
@@ -226,7 +226,7 @@ class Configuration:
 
         if lacks_password(found.values):
             password = asked_password(found.values, self._talk, no_input=self._values.no_input)
-            found = dataclasses.replace(found, values={**found.values, "sasl_password": password})
+            found = classes.replace(found, values={**found.values, "sasl_password": password})
         if found.has_secrets:
             leave_no_core()
         return found

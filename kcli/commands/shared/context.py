@@ -11,12 +11,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
 from kcli.commands.shared.exit import describe, print_error
 from kcli.commands.shared.global_values import GlobalValues, environment
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import (
     AuthError,
     BrokerError,

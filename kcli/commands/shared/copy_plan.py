@@ -3,13 +3,14 @@ somebody else.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.account.outcomes import Outcome
 from kcli.commands.shared.confirm import ask, confirm, show_plan
 from kcli.commands.shared.context import ClusterName, Invocation, cluster_text
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.sides import Side
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.names import STATE_TOPIC
 from kcli.flows.configs.units import with_unit

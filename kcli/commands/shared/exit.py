@@ -4,10 +4,10 @@
 ``Invocation.finish``, which call ``print_error`` and ``kcli.core.exit_codes.worst``.
 """
 
+import _signal as signal  # type: ignore[import-not-found] # all of `signal` that is used here, without its enumerations
 import contextlib
 import errno
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +19,6 @@ from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.error_codes import RAISE_FILE_LIMIT
 from kcli.core.errors import BrokerError, KcliError, StoppedError
 from kcli.core.exit_codes import ExitCode, signalled
-from kcli.files.atomic import described
 from kcli.output.folding import folded_text
 from kcli.output.sanitise import visible, visible_json
 from kcli.output.terminal import is_terminal, terminal_size
@@ -109,6 +108,8 @@ def describe(error: BaseException) -> tuple[int, str, str, str]:
             RAISE_FILE_LIMIT,
         )
     if isinstance(error, OSError) and error.filename is not None:
+        from kcli.files.atomic import described  # few runs need it
+
         return (ExitCode.FAILED, *described(error))
     if isinstance(error, MemoryError) or str(error) == _NO_THREAD:
         return (

@@ -6,10 +6,10 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import Any
 
 from kcli.commands.shared.context import Invocation
+from kcli.core.classes import replace
 from kcli.core.exit_codes import worst
 from kcli.core.hooks import Hooks
 from kcli.flows.doctor.findings import FAILED, OK, SKIPPED, WARNING, Finding

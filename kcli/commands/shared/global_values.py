@@ -5,7 +5,9 @@ Imported at every start, and by completion, which does without click.
 
 import os
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
+
+from kcli.core.classes import NamedTuple
 
 
 class GlobalValues:

@@ -5,11 +5,10 @@ The topic must exist: one that the brokers make has their defaults, which nobody
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import Rate
 from kcli.commands.shared.usage import usage
+from kcli.core.classes import NamedTuple
 from kcli.core.cluster.cluster import TOPIC_PATIENCE
 from kcli.core.cluster.metadata import unknown_topic
 from kcli.core.errors import NotFoundError

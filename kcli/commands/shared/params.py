@@ -5,15 +5,15 @@ Loaded by commands, not at start. Times and offsets are parsed by ``kcli.core.po
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.options import DURATION, CountType, ParamType
 from kcli.commands.shared.usage import usage
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.clock import wall_ms
 from kcli.core.codecs.codec import check_level, codec_by_name
 from kcli.core.errors import ConfigError
@@ -91,14 +91,14 @@ class TopicPartitions:
 
 _SIZES = {"": 1, "b": 1, "k": 1000, "kb": 1000, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9}
 _SIZES |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tb": 10**12, "tib": 1 << 40}
-_NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
-_ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{2}|.?)", re.DOTALL)
+_NUMBER = r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)"
+_ESCAPE = r"(?s)\\(x[0-9A-Fa-f]{2}|.?)"
 _ESCAPES = {"n": b"\n", "t": b"\t", "r": b"\r", "0": b"\0", "\\": b"\\"}
 
 
 def parse_size(text: str) -> int:
     """Bytes: ``512``, ``1KiB``, ``10MB`` (powers of ten; with ``i``, of two)."""
-    match = _NUMBER.fullmatch(text.strip())
+    match = re.fullmatch(_NUMBER, text.strip())
     factor = _SIZES.get(match[2].lower()) if match else None
     if match is None or factor is None:
         raise ValueError(f"{text!r} is not a size such as 512, 1KiB or 10MB")
@@ -288,7 +288,7 @@ def parse_delimiter(text: str) -> bytes:
     if not text:
         raise ValueError(r"a delimiter has at least one byte; \0 is the byte 0")
     out, at = b"", 0
-    for match in _ESCAPE.finditer(text):
+    for match in re.finditer(_ESCAPE, text):
         out += raw_bytes(text[at : match.start()])
         escape = match[1]
         if len(escape) == 3:
@@ -539,7 +539,7 @@ def on_recreate_option(text: str) -> Callable[[Any], Any]:
 
 
 _FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
-_RECORDS = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kKmMgG]?)")
+_RECORDS = r"([0-9]+(?:\.[0-9]+)?)([kKmMgG]?)"
 _EXAMPLES = "50000 or 50k (records a second), 10MB/s, or -1 for no limit"
 
 
@@ -548,7 +548,7 @@ def parse_throughput(text: str) -> Rate:
     word = text.strip()
     if word == "-1":
         return Rate()
-    match = _RECORDS.fullmatch(word)
+    match = re.fullmatch(_RECORDS, word)
     try:
         rate = (
             Rate(records=float(match[1]) * _FACTORS[match[2].lower()])

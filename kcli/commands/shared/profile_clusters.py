@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +16,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.sources import sources_of
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple
 from kcli.core.options import ClientOptions
 from kcli.output.progress import counted
 

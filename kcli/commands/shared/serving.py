@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.usage import usage
+from kcli.core.classes import dataclass
 
 if TYPE_CHECKING:  # loaded where anything is served
     from kcli.exporter.server import Server, Site

@@ -27,7 +27,7 @@ class Topics:
 
     def __init__(self, given: Sequence[str], command: str = "consume", *, leave_out: bool = False) -> None:
         self._left_out = (TOPIC_AUTHORIZATION_FAILED, *([UNKNOWN_TOPIC_OR_PARTITION] if leave_out else ()))
-        words = {word: glob_regex(word) if _GLOB.search(word) else word for word in given}
+        words = {word: glob_regex(word) if re.search(_GLOB, word) else word for word in given}
         self.names = [name for name in words.values() if not name.startswith("^")]
         self._asked = [word for word, name in words.items() if name.startswith("^")]
         self.patterns = [_pattern(words[word], command) for word in self._asked]
@@ -121,7 +121,7 @@ class Topics:
         ]
 
 
-_GLOB = re.compile(r"^[^\^]*[*?\[]")
+_GLOB = r"^[^\^]*[*?\[]"
 
 
 def glob_regex(glob: str) -> str:

@@ -6,7 +6,8 @@ A line is never run: the remedy of an error shows it. What kcli has nothing for 
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+
+from kcli.core.classes import NamedTuple
 
 NOTHING = "nothing"
 """Of an option that has no counterpart."""

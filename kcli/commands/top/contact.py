@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.record_consumer import record_consumer
 from kcli.commands.top.options import TopOptions
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import dataclass
 from kcli.core.hooks import NO_HOOKS
 from kcli.core.options import ClientOptions
 from kcli.flows.lag.recording import check_appendable

@@ -2,10 +2,10 @@
 
 import os
 import sys
-from dataclasses import dataclass
 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.usage import refuse_cluster_options, usage
+from kcli.core.classes import dataclass
 from kcli.output.terminal import is_terminal
 
 SHORTEST_INTERVAL = 0.5

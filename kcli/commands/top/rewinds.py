@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 
 from kcli.account.change import Question
@@ -16,6 +15,7 @@ from kcli.commands.shared.confirm import protected, with_cluster
 from kcli.commands.shared.context import Invocation
 from kcli.core import clock
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import replace
 from kcli.core.errors import KcliError
 from kcli.core.names import own_group_danger
 from kcli.core.options import ConsumerOptions

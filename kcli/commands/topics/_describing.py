@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kcli.account.survey import Missing
 from kcli.commands.shared.cluster import connect, open_admin, readable, unique, warn_of_hidden
@@ -25,6 +24,7 @@ from kcli.commands.topics._tables import (
 )
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
+from kcli.core.classes import NamedTuple, dataclass, replace
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import NotFoundError
 from kcli.core.types import Node, TopicPartition

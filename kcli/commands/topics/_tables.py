@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kcli.account.survey import Missing
 from kcli.commands.shared.cluster import connect, open_admin, readable, unique, warn_of_hidden
@@ -15,14 +14,17 @@ from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
+from kcli.core.classes import NamedTuple, replace
 from kcli.core.cluster.metadata import OR_HIDDEN, no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError
 from kcli.core.positions import SPECIAL_NAMES, OffsetSpec
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import LogEnds, log_ends, offsets_at, unknown_offsets
-from kcli.flows.topics.sizes import TopicSize, topic_sizes
 from kcli.output.tables import Column
+
+if TYPE_CHECKING:
+    from kcli.flows.topics.sizes import TopicSize
 
 
 def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: bool, sort: str) -> int:
@@ -116,6 +118,8 @@ def topic_offsets(inv: Invocation, chosen: ChosenPartitions, when: OffsetSpec | 
 
 def _sizes(inv: Invocation, admin: Admin, found: Sequence[TopicInfo]) -> dict[str, TopicSize]:
     """The size of each topic; errors of brokers are failures, and the sums that include them are unknown."""
+    from kcli.flows.topics.sizes import topic_sizes  # few runs need it
+
     sizes = topic_sizes(admin, found)
     for part in sizes.missing:
         inv.lacks(part)

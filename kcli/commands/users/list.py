@@ -1,7 +1,5 @@
 """``kcli users list``: list users with SCRAM credentials."""
 
-from dataclasses import replace
-
 import click
 
 from kcli.commands.shared.cluster import connect, open_admin, unique
@@ -11,6 +9,7 @@ from kcli.commands.shared.row_output import print_rows
 from kcli.commands.users._types import NAME, mechanism_option
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.users import mechanism_name
+from kcli.core.classes import replace
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.flows.users.credentials import (
     ITERATIONS,

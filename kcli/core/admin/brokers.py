@@ -1,10 +1,9 @@
 """Describes the cluster's brokers and their log directories."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kcli.core.admin.controller_changes import make_change
+from kcli.core.classes import dataclass, replace
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.everywhere import ask_brokers, ask_every_broker
 from kcli.core.connection.plan import Broker, Plan
@@ -13,15 +12,11 @@ from kcli.core.errors import BrokerError, KcliError, UnsupportedError, too_old
 from kcli.core.permissions import on_cluster
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
-from kcli.core.protocol.messages.describe_log_dirs import (
-    DescribableLogDirTopic,
-    DescribeLogDirsRequest,
-    DescribeLogDirsResponse,
-    DescribeLogDirsResult,
-)
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataResponse
-from kcli.core.protocol.messages.unregister_broker import UnregisterBrokerRequest
 from kcli.core.types import Node, TopicPartition, by_topic
+
+if TYPE_CHECKING:
+    from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsResponse, DescribeLogDirsResult
 
 _FIRST_WITH_FENCED = 2
 _NOT_TOLD = -1
@@ -154,6 +149,9 @@ def unregister_broker(cluster: Cluster, number: int, deadline: float) -> None:
 
     BROKER_ID_NOT_REGISTERED if there is none; not where an earlier attempt, whose response was lost, may have removed it.
     """
+    from kcli.core.admin.controller_changes import make_change  # rare
+    from kcli.core.protocol.messages.unregister_broker import UnregisterBrokerRequest
+
     request = UnregisterBrokerRequest(broker_id=number)
     make_change(cluster, request, BROKER_ID_NOT_REGISTERED, deadline, f"unregistering broker {number}")
 
@@ -173,15 +171,18 @@ def describe_log_dirs(
 
     NotFoundError for a broker that is not in the cluster.
     """
+    # Few runs need it.
+    from kcli.core.protocol.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
+
     wanted = None if partitions is None else frozenset(partitions)
     topics = None if wanted is None or len(wanted) > _MOST_NAMED else [
         DescribableLogDirTopic(topic=name, partitions=numbers) for name, numbers in by_topic(partitions or ()).items()
     ]  # fmt: skip
 
-    def ask(_broker: Broker) -> DescribeLogDirsRequest:
+    def ask(_broker: Broker) -> Request:
         return DescribeLogDirsRequest(topics=topics)
 
-    def read(response: DescribeLogDirsResponse) -> tuple[int, list[LogDir]]:
+    def read(response: "DescribeLogDirsResponse") -> tuple[int, list[LogDir]]:
         return response.error_code, [_log_dir(row, wanted) for row in response.results]
 
     what = "describing the log directories of broker"
@@ -190,7 +191,7 @@ def describe_log_dirs(
     return ask_brokers(cluster, broker_ids, ask, read, deadline, what)
 
 
-def _log_dir(row: DescribeLogDirsResult, wanted: Collection[TopicPartition] | None) -> LogDir:
+def _log_dir(row: "DescribeLogDirsResult", wanted: Collection[TopicPartition] | None) -> LogDir:
     error = BrokerError(row.error_code, f"log directory {row.log_dir}") if row.error_code != NONE else None
     replicas = {
         tp: ReplicaSize(p.partition_size, p.offset_lag, p.is_future_key)

@@ -1,10 +1,10 @@
 """Configurations of topics, brokers and groups: describes values with their sources, and alters single keys."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from kcli.core.classes import dataclass, replace
 from kcli.core.cluster.cluster import ANY, Cluster
 from kcli.core.cluster.fanout import Ask, FanOut, Items, Part, Read, portions, verdict
 from kcli.core.cluster.metadata import unknown_topic
@@ -19,17 +19,13 @@ from kcli.core.protocol.messages.describe_configs import (
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
 )
-from kcli.core.protocol.messages.incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
-    AlterConfigsResourceResponse,
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
-)
-from kcli.core.protocol.messages.list_config_resources import (
-    ListConfigResourcesRequest,
-    ListConfigResourcesResponse,
-)
+
+if TYPE_CHECKING:
+    from kcli.core.protocol.messages.incremental_alter_configs import (
+        AlterConfigsResourceResponse,
+        IncrementalAlterConfigsResponse,
+    )
+    from kcli.core.protocol.messages.list_config_resources import ListConfigResourcesResponse
 
 A = TypeVar("A")
 V = TypeVar("V")
@@ -241,6 +237,12 @@ def alter_configs(
     Keys that are not named stay as they are. All changes of a resource are applied, or none. A change repeated because
     of a lost response has the same effect again.
     """
+    # Few runs need it.
+    from kcli.core.protocol.messages.incremental_alter_configs import (
+        AlterableConfig,
+        AlterConfigsResource,
+        IncrementalAlterConfigsRequest,
+    )
 
     def ask(
         _broker: Broker, items: Items[ConfigResource, Sequence[ConfigChange]]
@@ -261,7 +263,7 @@ def alter_configs(
             yield Part(request, [resource for resource, _ in some])
 
     def read(
-        response: IncrementalAlterConfigsResponse, part: Part[ConfigResource]
+        response: "IncrementalAlterConfigsResponse", part: Part[ConfigResource]
     ) -> Iterator[tuple[ConfigResource, int | KcliError, None]]:
         known = _by_wire(part.keys)
         for row in response.responses:
@@ -277,12 +279,15 @@ def list_config_resources(cluster: Cluster, kind: ConfigKind, deadline: float) -
     """The names that have a configuration of this kind, sorted: subscriptions of client metrics (KIP-714) since Kafka
     3.7, other kinds since 4.1 (KIP-1142).
     """
+    # Few runs need it.
+    from kcli.core.protocol.messages.list_config_resources import ListConfigResourcesRequest
+
     what = f"listing {kind.name.lower().replace('_', ' ')} configurations"
     request = ListConfigResourcesRequest(resource_types=[int(kind)])
     if kind is not ConfigKind.CLIENT_METRICS:
         request.require_version(1)
 
-    def check(response: ListConfigResourcesResponse) -> list[str]:
+    def check(response: "ListConfigResourcesResponse") -> list[str]:
         if response.error_code != NONE:
             raise BrokerError(response.error_code, what, needs=[on_cluster("DESCRIBE_CONFIGS")])
         return sorted(
@@ -304,7 +309,7 @@ def _too_old(kind: ConfigKind, error: UnsupportedError) -> UnsupportedError:
     return UnsupportedError(error.what, why=f"{error.why}; {why}", do=do)
 
 
-def _code(row: AlterConfigsResourceResponse) -> int:
+def _code(row: "AlterConfigsResourceResponse") -> int:
     """Brokers before 3.3 report a value that they reject as an invalid request, and say so in the message."""
     rejected = row.error_code == INVALID_REQUEST and (row.error_message or "").startswith(
         "Invalid config value"

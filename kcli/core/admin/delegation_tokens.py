@@ -6,9 +6,9 @@ nothing is asked over a connection that is not encrypted unless that is allowed.
 
 import base64
 from collections.abc import Collection
-from dataclasses import dataclass, field
 
 from kcli.core.admin.plaintext import refuse_plaintext
+from kcli.core.classes import dataclass, field
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
 from kcli.core.error_codes import NONE
 from kcli.core.errors import BrokerError, KcliError, OutcomeUnknownError, UnsupportedError

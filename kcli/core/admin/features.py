@@ -1,9 +1,9 @@
 """The features and versions that brokers report (ApiVersions: KIP-35, KIP-584)."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from kcli.core.admin.feature_levels import METADATA_VERSION, release_of
+from kcli.core.classes import dataclass
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.everywhere import ask_brokers, ask_every_broker
 from kcli.core.connection.plan import Broker

@@ -8,9 +8,9 @@ requests, pipelined. Markers, aborted records and compacted offsets are skipped.
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple, TypeVar, cast
+from typing import TypeVar, cast
 
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.routes import Nodes, ToLeader

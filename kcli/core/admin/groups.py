@@ -6,8 +6,8 @@ was lost, or when its last offset was deleted (coordinators before 4.0 then drop
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from kcli.core.classes import dataclass
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType, ToCoordinator
 from kcli.core.cluster.everywhere import ALL_LISTED, Unlisted, ask_coordinators, foresee_brokers

@@ -3,9 +3,8 @@ groups and those of KIP-848; to a streams group the last heartbeat of the member
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, ToCoordinator
 from kcli.core.cluster.fanout import Items, Part, fan_out

@@ -8,8 +8,8 @@ the next client asks may still answer UNKNOWN_TOPIC_OR_PARTITION, or know a part
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.metadata import topic_refused
 from kcli.core.cluster.retry import Backoff, classify_error

@@ -5,10 +5,10 @@ but for the moment between the two at the broker, however long requests and resp
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from kcli.core.admin.committed import OffsetFetch
+from kcli.core.classes import dataclass, field
 from kcli.core.cluster.fanout import Ask, Items, Part, Read
 from kcli.core.connection.plan import Broker
 from kcli.core.errors import BrokerError, KcliError, OutcomeUnknownError

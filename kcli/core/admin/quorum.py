@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from kcli.core.admin.topics import id_text
+from kcli.core.classes import dataclass, field
 from kcli.core.cluster.brokers import FORWARDED
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
 from kcli.core.error_codes import NONE

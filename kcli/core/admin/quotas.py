@@ -1,8 +1,8 @@
 """Client quotas: lists those of users, client ids and IP addresses, and changes them (KIP-546, KIP-612)."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+from kcli.core.classes import dataclass
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.fanout import Items, Part, fan_out, portions, verdict
 from kcli.core.cluster.routes import ToController

@@ -1,9 +1,9 @@
 """Moves replicas of partitions to other brokers, lists what is being moved, and cancels it (KIP-455)."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from kcli.core.classes import dataclass
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
 from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.metadata import unknown_partition

@@ -9,11 +9,12 @@ offset, even to where it is, forgets these acknowledgements: what lies after it 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.core.admin.commits import Stored
 from kcli.core.admin.group_description import on_describing
 from kcli.core.admin.other_groups import NEWER, unserved
+from kcli.core.classes import NamedTuple
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, ToCoordinator
 from kcli.core.cluster.fanout import Items, Part, fan_out, verdict

@@ -1,10 +1,10 @@
 """Creates and deletes topics and adds partitions, many at once, at the controller; a result or an error for each name."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kcli.core.admin.topics import id_text
+from kcli.core.classes import dataclass
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
 from kcli.core.cluster.fanout import portions
 from kcli.core.cluster.metadata import (

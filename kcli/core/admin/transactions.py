@@ -1,8 +1,8 @@
 """Lists and describes transactions and active producers (KIP-664)."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from kcli.core.classes import dataclass
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType, ToCoordinator
 from kcli.core.cluster.everywhere import ask_coordinators

@@ -1,9 +1,9 @@
 """Types of Arrow as format strings, and the columns that records of a topic have. Pure values."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from kcli.core.arrow.structs import NULLABLE
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.core.kernels import arrow_ops as op
 from kcli.core.near_names import near_names

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.core.arrow.export import schema_capsule
 from kcli.core.arrow.fields import Field
@@ -26,6 +26,7 @@ from kcli.core.arrow.structs import (
     ArrowSchema,
     address_in,
 )
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError, KcliError
 
 _MOST_CHILDREN = 10_000  # more are not believed

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeVar
 
 from kcli.core.arrow.foreign import ForeignArray, ForeignDataError, ForeignField
+from kcli.core.classes import dataclass
 from kcli.core.errors import ConfigError
 from kcli.core.kernels.shapes import BytesColumn, HeadersColumn, NumberColumn, RecordColumns
 

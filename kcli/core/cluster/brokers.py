@@ -6,10 +6,10 @@ Each purpose has its own connection, so that a long poll never delays anything e
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from kcli.core import cluster as parts
+from kcli.core.classes import dataclass, field, fields
 from kcli.core.cluster.hosts import HostCheck, host_check
 from kcli.core.cluster.retry import Backoff
 from kcli.core.connection.ahead import OLDEST, Expected

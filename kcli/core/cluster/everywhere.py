@@ -11,8 +11,9 @@ already answered. A broker that stays and does not respond makes the listing par
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
+from kcli.core.classes import NamedTuple
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.metadata import (

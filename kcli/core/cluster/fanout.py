@@ -8,11 +8,11 @@ error at the deadline (``tests/unit/core/cluster/test_fanout.py``, ``tests/fault
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from math import inf
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.retry import (
     Backoff,

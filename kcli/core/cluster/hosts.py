@@ -12,7 +12,7 @@ from kcli.core.net.resolve import is_literal
 from kcli.core.types import Node
 
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
-_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?")
+_NAME = rf"{_LABEL}(?:\.{_LABEL})*\.?"
 _LONGEST = 254  # RFC 1035, with the dot of an absolute name
 _SHOWN = 80
 
@@ -48,7 +48,9 @@ def host_check(allowed: str, given: Collection[str]) -> HostCheck:
 def is_legal_host(host: str) -> bool:
     """Whether ``host`` is an IP address or has the form of a host name; underscores are common in containers."""
     return (
-        len(host) <= _LONGEST and host.isascii() and (is_literal(host) or _NAME.fullmatch(host) is not None)
+        len(host) <= _LONGEST
+        and host.isascii()
+        and (is_literal(host) or re.fullmatch(_NAME, host) is not None)
     )
 
 

@@ -7,8 +7,8 @@ stays the same: a broker that lags reports an old state (``tests/unit/core/clust
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.error_codes import (
     LEADER_NOT_AVAILABLE,
     NONE,

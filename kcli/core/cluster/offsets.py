@@ -9,8 +9,8 @@ DeleteRecords, seen on 4.3.1 and 3.9.2), so it is compared with the start of the
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.fanout import FanOut, Items, Part
 from kcli.core.cluster.routes import ToLeader

@@ -5,9 +5,9 @@ leader has the batch, which would be stored twice if it were numbered anew after
 (``tests/fault/test_brokers.py``, B6). ``StallReporter`` reports failures that last.
 """
 
-import random
-from typing import NamedTuple
+from _random import Random  # what `random` is made of; that computes tables when it is imported
 
+from kcli.core.classes import NamedTuple
 from kcli.core.error_codes import (
     NOT_CONTROLLER,
     NOT_ENOUGH_REPLICAS_AFTER_APPEND,
@@ -29,7 +29,7 @@ from kcli.core.options import ClientOptions
 from kcli.core.types import TopicPartition
 
 JITTER = 0.2
-_RANDOM = random.Random()
+_RANDOM = Random()
 _ENOUGH = 32  # doublings, after which the delay does not grow any more
 
 
@@ -96,7 +96,7 @@ def is_controller_error(error: BaseException) -> bool:
 class Backoff:
     """Delays that double with each failure up to ``longest`` seconds, with ±20 % of jitter (KIP-580)."""
 
-    def __init__(self, first: float, longest: float, rng: random.Random | None = None) -> None:
+    def __init__(self, first: float, longest: float, rng: Random | None = None) -> None:
         self.failures = 0
         self._first = first
         self._longest = max(first, longest)
@@ -111,7 +111,7 @@ class Backoff:
     def peek(self) -> float:
         """What ``next`` would return, without counting a failure."""
         wait = min(self._first * 2.0 ** min(self.failures, _ENOUGH), self._longest)
-        return wait * self._random.uniform(1 - JITTER, 1 + JITTER)
+        return wait * (1 - JITTER + 2 * JITTER * self._random.random())
 
     @classmethod
     def of_requests(cls, options: ClientOptions, failures: int = 0) -> "Backoff":

@@ -6,8 +6,9 @@ everything is sent again; so only what may be repeated goes ahead. Pure.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from kcli.core.classes import NamedTuple
 from kcli.core.connection.handshake import BrokerApiVersions
 from kcli.core.protocol.api import Request
 

@@ -17,10 +17,10 @@ from __future__ import annotations
 import struct
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from kcli.core.classes import dataclass
 from kcli.core.connection.ahead import Expected, may_go_ahead
 from kcli.core.connection.framing import BufferPool, Frame, FrameReader
 from kcli.core.connection.handshake import (

@@ -10,8 +10,9 @@ and no field that is read here differs.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.connection.steps import Ahead, Await, Compute, Send
 from kcli.core.error_codes import NONE, UNSUPPORTED_VERSION
 from kcli.core.errors import BrokerError, UnsupportedError

@@ -5,8 +5,9 @@ versions is sent on the connection that reported them. No socket, no clock.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
+from kcli.core.classes import NamedTuple
 from kcli.core.connection.handshake import BrokerApiVersions
 from kcli.core.future import Future
 from kcli.core.protocol.api import Request, choose_version

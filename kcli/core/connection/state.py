@@ -4,7 +4,7 @@ without a new authentication (KIP-368). Pure: given ``now``.
 
 from __future__ import annotations
 
-import random
+from _random import Random  # what `random` is made of; that computes tables when it is imported
 from typing import TYPE_CHECKING
 
 from kcli.core.state_cell import TableKey
@@ -59,6 +59,7 @@ TABLE: dict[tuple[State, Event], State] = {
 
 
 NEVER = float("inf")
+_CHANCE = Random()
 _EARLIEST, _LATEST = 0.85, 0.95
 """The part of a session after which it is renewed, as in Java's client: at random, so that connections take turns."""
 
@@ -76,5 +77,5 @@ class Session:
     def begin(self, now: float, lifetime: float) -> None:
         """A broker accepted the client for ``lifetime`` seconds."""
         self.lifetime = lifetime
-        part = random.uniform(_EARLIEST, _LATEST)
+        part = _EARLIEST + (_LATEST - _EARLIEST) * _CHANCE.random()
         self.renew_at = now + lifetime * part

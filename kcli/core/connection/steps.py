@@ -3,8 +3,9 @@ the clock and the threads.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.protocol.api import Request
 
 

@@ -10,8 +10,8 @@ partition whose bounds are unchanged.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import TopicPartition

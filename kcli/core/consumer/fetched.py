@@ -9,9 +9,8 @@ begin before the requested offset; ``FetchedBatch.first`` and ``stop`` say which
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple, dataclass, field
 from kcli.core.consumer.subscription import PartitionState
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.options import ConsumerOptions

@@ -10,10 +10,10 @@ session a broker does not mention a partition whose bounds are unchanged. Tested
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kcli.core import clock
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.retry import classify_error
 from kcli.core.consumer.subscription import PartitionState, Subscription

@@ -7,9 +7,9 @@ no poll exceeds its timeout. Runs in the consumer's thread.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
+from kcli.core.classes import dataclass, field
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.offsets import EARLIEST, LATEST, offsets_request
 from kcli.core.cluster.retry import classify_error

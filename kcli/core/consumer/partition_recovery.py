@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.cluster.cluster import TOPIC_PATIENCE, Cluster
 from kcli.core.cluster.metadata import TopicView, no_partition, topic_error
 from kcli.core.cluster.retry import StallReporter, classify_code, given_up

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 
+from kcli.core.classes import dataclass, replace
 from kcli.core.consumer.fetched import Arrived, FetchedBatch
 from kcli.core.consumer.subscription import PartitionState, Phase, Subscription
 from kcli.core.errors import CorruptRecordsError, KcliError

@@ -13,8 +13,7 @@ replica again, and return no records (``tests/fault/test_fetching.py``, F12).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kcli.core.classes import dataclass
 from kcli.core.cluster.brokers import FETCH
 from kcli.core.cluster.metadata import ClusterView
 from kcli.core.cluster.retry import Backoff

@@ -2,8 +2,8 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.protocol.schema import NO_UUID
 from kcli.core.state_cell import TableKey

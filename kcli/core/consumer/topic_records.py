@@ -7,19 +7,18 @@ a consumer of its own and may take place in another thread than the next one, as
 
 from __future__ import annotations
 
-import dataclasses
 import operator
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from kcli.core import clock
+from kcli.core import classes, clock
 from kcli.core.arrow.export import schema_capsule
 from kcli.core.arrow.fields import RECORD_COLUMNS, chosen_columns, table_schema
 from kcli.core.arrow.table import ArrowBatch, BatchStream, fields_for
+from kcli.core.classes import dataclass
 from kcli.core.consumer import ranges
 from kcli.core.consumer.arrow_reader import (
     BATCH_BYTES,
@@ -145,7 +144,7 @@ def asked_range(
     return AskedRange(
         topic=topic,
         # Neither joins a group nor commits: a profile may have a group for other purposes.
-        options=dataclasses.replace(chosen, group_id="", enable_auto_commit=False),
+        options=classes.replace(chosen, group_id="", enable_auto_commit=False),
         range=wanted,
         exact_times=exact_times,
         partitions=numbers_given(partitions),

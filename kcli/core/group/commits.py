@@ -33,11 +33,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any
 
+from kcli.core.classes import dataclass, field
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.retry import Backoff, classify_error, given_up
 from kcli.core.cluster.topic_ids import checks_ids, is_other, replaced_topic

@@ -7,9 +7,9 @@ for unreadable bytes names the member. The fields are those of KIP-429 and KIP-7
 import struct
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TypeVar
 
+from kcli.core.classes import dataclass
 from kcli.core.errors import ProtocolError
 from kcli.core.protocol import compiler
 from kcli.core.protocol.codec import Buffer

@@ -9,9 +9,9 @@ this. A link that waited for its node to be listed again would wait for its rest
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from kcli.core.classes import dataclass
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
 from kcli.core.cluster.metadata import ClusterView

@@ -5,8 +5,8 @@ records: no I/O, no callback, no waiting, and the caller passes the time.
 """
 
 import threading
-from dataclasses import dataclass, field
 
+from kcli.core.classes import dataclass, field
 from kcli.core.cluster.metadata import ClusterView
 from kcli.core.errors import KcliError
 from kcli.core.group.coordinator_link import Seen

@@ -5,8 +5,8 @@ significant bit first and only where something is null. Tested in ``tests/parity
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.kernels.varint import Buffer
 
 OFFSET = 0

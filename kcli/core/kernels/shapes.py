@@ -6,8 +6,8 @@ position, value length; a length of −1 is a null (its position is 0). Position
 
 from array import array
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.kernels.varint import Buffer
 
 SMALLEST_RECORD = 7  # seven fields of at least one byte each

@@ -5,8 +5,8 @@ the marker), and the last stable offset behind it.
 """
 
 from struct import Struct
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import DamagedFileError
 
 SUFFIX = ".txnindex"

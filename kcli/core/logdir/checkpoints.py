@@ -6,8 +6,9 @@ each partition. Pure: ``where`` names the file in errors.
 """
 
 from base64 import urlsafe_b64decode
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import DamagedFileError
 from kcli.core.types import TopicPartition
 

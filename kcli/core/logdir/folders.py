@@ -10,9 +10,9 @@ import struct
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
+from kcli.core.classes import NamedTuple, dataclass, field
 from kcli.core.errors import KcliError, UnreadableFileError, printable
 from kcli.core.logdir import checkpoints, leader_epochs
 from kcli.core.logdir.checkpoints import MetaProperties, parse_topic_id

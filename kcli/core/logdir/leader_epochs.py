@@ -1,8 +1,8 @@
 """``leader-epoch-checkpoint``: which leader epoch begins at which offset. Pure."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import DamagedFileError
 from kcli.core.logdir.checkpoints import checkpoint_rows
 

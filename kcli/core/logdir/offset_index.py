@@ -6,8 +6,8 @@ before it.
 
 from bisect import bisect_right
 from struct import Struct
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.logdir.index_entries import IndexEntries
 
 SUFFIX = ".index"

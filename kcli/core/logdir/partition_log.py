@@ -13,8 +13,9 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Container, Iterator
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Self
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import (
     ConfigError,
     CorruptRecordsError,

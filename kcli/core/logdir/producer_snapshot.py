@@ -4,8 +4,8 @@ A version (int16, 1), a CRC-32C of what follows, and an array of producers.
 """
 
 from struct import Struct
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import DamagedFileError
 from kcli.core.kernels.active import crc32c
 

@@ -1,8 +1,8 @@
 """Which replica of a partition is read where several folders have one. Pure."""
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.logdir.leader_epochs import EpochStart, diverges_at
 
 

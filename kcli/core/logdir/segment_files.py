@@ -8,8 +8,8 @@ lower one says that the renaming did not get through.
 
 import os
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import FileGoneError
 from kcli.core.records.segment import Segment, base_offset_of, unreadable
 

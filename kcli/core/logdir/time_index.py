@@ -5,8 +5,8 @@ An entry has a timestamp (int64) and an offset relative to the segment's (int32)
 
 from bisect import bisect_left
 from struct import Struct
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.logdir.index_entries import IndexEntries
 
 SUFFIX = ".timeindex"

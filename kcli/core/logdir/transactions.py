@@ -1,8 +1,8 @@
 """Transactions by the batches of a log: which were aborted, and which have no marker yet."""
 
 from array import array
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.logdir.aborted_index import Aborted
 from kcli.core.records.isolation import is_abort_marker
 from kcli.core.records.segment import Segment

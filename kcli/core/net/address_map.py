@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\s:=,/@\[\]]*)(?::(\d{1,5}|\*))?")

@@ -12,16 +12,17 @@ reported (``tests/unit/core/net/test_channel.py``).
 
 from __future__ import annotations
 
+import _socket as socket  # all of `socket` that is used here, without its enumerations
 import errno
 import itertools
 import os
-import socket
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from kcli.core.classes import NamedTuple
 from kcli.core.connection.connection import Connection
 from kcli.core.connection.handshake import TooFarAheadError
 from kcli.core.connection.state import State
@@ -415,7 +416,9 @@ class Channel:
         self.forget(self)  # wrapping detaches the descriptor from the plain socket
         try:
             self._socket = self._tls.wrap_socket(
-                plain, server_hostname=certified_name(self.node.host), do_handshake_on_connect=False
+                cast("Any", plain),
+                server_hostname=certified_name(self.node.host),
+                do_handshake_on_connect=False,
             )
         except (OSError, ValueError) as error:
             self._socket = None

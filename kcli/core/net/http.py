@@ -19,9 +19,10 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urljoin
 
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import monotonic, wall
 from kcli.core.net.http_address import HttpAddress, parse_http
 from kcli.core.net.http_messages import Answer, NoAnswerError, Request, Sink

@@ -1,8 +1,8 @@
 """Addresses of HTTP services, and which of them may be sent credentials. Pure; ``str`` shows no secret."""
 
-from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")

@@ -1,8 +1,8 @@
 """A request over HTTP, its answer, and why there is none. Pure."""
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.net.http_address import HttpAddress
 
 Sink = Callable[[], Callable[[bytes], object]]

@@ -8,8 +8,8 @@ import base64
 import re
 import socket
 from collections.abc import Callable, Generator
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.connection.admission import Admission
 from kcli.core.errors import ConfigError, ConnectError, KcliError, ProxyRefusedError
 from kcli.core.net.resolve import is_literal

@@ -1,8 +1,9 @@
 """Resolves host names to socket addresses. A lookup can block for seconds, so it runs in the loop's worker thread."""
 
-import socket
-from typing import Any, NamedTuple
+import _socket as socket  # all of `socket` that is used here, without its enumerations
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConnectError
 
 

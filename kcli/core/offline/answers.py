@@ -7,8 +7,9 @@ when the request's time is up. It is imported when it is first asked, in the thr
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.protocol.api import Request, Response
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ what inherits them that is noted.
 """
 
 import re
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.error_codes import NONE, UNKNOWN_TOPIC_OR_PARTITION
 from kcli.core.errors import NotInLogDirsError
 from kcli.core.offline.directories import Directories

@@ -6,8 +6,9 @@ Kafka's OffsetMetadataManager): committed, it replaces only what was written bef
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ProtocolError
 from kcli.core.offline.stored_values import control_type, keys_and_values
 from kcli.core.protocol.stored.kinds import KINDS, RecordKind

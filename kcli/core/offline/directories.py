@@ -7,9 +7,10 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from kcli.core.addresses import cluster_place
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import (
     ConfigError,
     CorruptRecordsError,

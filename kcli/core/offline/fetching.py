@@ -8,8 +8,9 @@ import os
 from bisect import bisect_right
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import NamedTuple, cast
+from typing import cast
 
+from kcli.core.classes import NamedTuple
 from kcli.core.error_codes import NONE, OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_ID
 from kcli.core.errors import DamagedFileError
 from kcli.core.logdir.aborted_index import Aborted

@@ -5,9 +5,9 @@ until the coordinator deletes them, which the log then says.
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple, dataclass, field
 from kcli.core.offline.coordinator_log import CoordinatorLog, key_struct, stored_records
 from kcli.core.protocol.schema import Struct
 from kcli.core.protocol.stored import group_records as stored

@@ -7,8 +7,9 @@ by name in ``unknown``, since what it says is not in the image.
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ProtocolError
 from kcli.core.offline.stored_values import keys_and_values
 from kcli.core.offline.voters import quorum_records

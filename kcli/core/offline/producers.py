@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from struct import Struct
 
+from kcli.core.classes import dataclass
 from kcli.core.errors import KcliError
 from kcli.core.logdir.folders import read_file
 from kcli.core.logdir.partition_log import PartitionLog

@@ -4,8 +4,9 @@ A snapshot has all of the state, an update what changed since; both are compacte
 """
 
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.offline.coordinator_log import CoordinatorLog, stored_records
 
 TOPIC = "__share_group_state"

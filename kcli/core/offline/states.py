@@ -4,8 +4,9 @@ What is not in the directories is a NotHereError, and never an empty state; dama
 """
 
 from collections.abc import Collection, Container
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
+from kcli.core.classes import NamedTuple
 from kcli.core.names import coordinator_partition
 from kcli.core.offline import group_state, image, share_state, transaction_state
 from kcli.core.offline.coordinator_log import CoordinatorLog

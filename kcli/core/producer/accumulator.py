@@ -16,9 +16,9 @@ Tested in ``tests/unit/core/producer/test_accumulator.py``.
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kcli.core.classes import dataclass, field
 from kcli.core.errors import ClosedError, KcliError
 from kcli.core.producer.batch import BatchEvent, ProducerBatch
 from kcli.core.producer.buffer_memory import BufferMemory

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 from kcli.core.arrow.record_columns import ArrowRecords
+from kcli.core.classes import dataclass, replace
 from kcli.core.errors import ConfigError
 from kcli.core.kernels.active import group_values, measure_columns
 from kcli.core.kernels.shapes import BytesColumn, NumberColumn, RecordColumns

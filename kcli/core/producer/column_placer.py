@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
+from kcli.core.classes import replace
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.kernels.active import group_columns, group_values
 from kcli.core.producer.batch import ProducerBatch

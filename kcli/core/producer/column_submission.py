@@ -6,13 +6,13 @@ Apart from the other sends, which need neither the modules nor ctypes. Runs in t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from kcli.core import clock
 from kcli.core.arrow.foreign import open_tables
 from kcli.core.arrow.record_columns import RecordSchema
+from kcli.core.classes import dataclass
 from kcli.core.errors import ConfigError, KcliError, PartlyQueuedError, UnknownPartitionError
 from kcli.core.producer.column_pieces import Selection, cut_table
 from kcli.core.producer.column_placer import ColumnPlacer

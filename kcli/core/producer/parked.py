@@ -5,8 +5,8 @@ Guarded by the accumulator's lock, which counts their memory.
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from kcli.core.classes import dataclass
 from kcli.core.errors import KcliError
 
 

@@ -6,7 +6,6 @@ KIP-794), unless the partitioner decides otherwise.
 """
 
 import itertools
-import random
 import zlib
 from collections.abc import Callable, Sequence
 
@@ -58,7 +57,9 @@ def _hashcode(keys: Sequence[bytes | None], partitions: int) -> list[int]:
 
 
 def _random(keys: Sequence[bytes | None], partitions: int) -> list[int]:
-    return random.choices(range(partitions), k=len(keys))
+    from random import choices  # few partition at random
+
+    return choices(range(partitions), k=len(keys))
 
 
 class _RoundRobin:

@@ -5,7 +5,7 @@ A call for many records raises before it has queued any of them; records that ca
 parked records. The partitions come from the cluster's view; the partitioner chooses among them.
 """
 
-import random
+from _random import Random  # what `random` is made of; that computes tables when it is imported
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,6 +26,8 @@ from kcli.core.producer.partitioner import (
 from kcli.core.producer.serialization import bytes_of
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.types import ProducerRecord, TopicPartition
+
+_CHANCE = Random()
 
 Nullable = Sequence[bytes | None]
 
@@ -171,7 +173,7 @@ class Placer:
             if topic not in self._choices or self._choices[topic][0] is not view:
                 self._choices[topic] = (view, _with_leader(topic, view))
             some = self._choices[topic][1]
-            tp, sent = some[int(random.random() * len(some))], 0
+            tp, sent = some[int(_CHANCE.random() * len(some))], 0
         self._sticky[topic] = (tp, sent + size)
         return tp
 

@@ -3,9 +3,8 @@ returned as a snapshot.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.errors import KcliError
 from kcli.core.producer.origins import OriginRows
 from kcli.core.types import TopicPartition

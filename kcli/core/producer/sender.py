@@ -29,11 +29,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kcli.core import producer as parts
+from kcli.core.classes import dataclass
 from kcli.core.cluster.brokers import PRODUCE
 from kcli.core.cluster.cluster import TOPIC_PATIENCE, Cluster
 from kcli.core.cluster.metadata import no_partition, topic_error

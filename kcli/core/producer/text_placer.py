@@ -4,9 +4,9 @@ Runs in the same thread as the ``Placer``. A single pass if all lines go to one 
 if keys choose the partition, the lines are indexed first and then encoded partition by partition.
 """
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.errors import KcliError
 from kcli.core.kernels.active import group_slices, index_text
 from kcli.core.kernels.shapes import NO_HEADERS, SLICE_BYTES, Text, gather_slices, slice_columns

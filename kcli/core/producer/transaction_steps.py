@@ -6,9 +6,9 @@ decided in ``transactions.py``; this module builds the requests and evaluates th
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from kcli.core.classes import dataclass
 from kcli.core.cluster.brokers import TRANSACTION
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import KeyType

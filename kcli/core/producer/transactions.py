@@ -10,9 +10,9 @@ committed. Tested in ``tests/fault/test_transactions.py`` (P12, P13, P16).
 """
 
 from collections import deque
-from dataclasses import dataclass, field
 from enum import Enum
 
+from kcli.core.classes import dataclass, field
 from kcli.core.errors import KcliError, TransactionAbortableError
 from kcli.core.state_cell import StateCell, TableKey
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition

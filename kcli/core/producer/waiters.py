@@ -7,7 +7,8 @@ condition is met. No condition may acquire the lock, nor block.
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from kcli.core.classes import dataclass
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -1,4 +1,7 @@
-"""Encoders and decoders, compiled from the field tables, one per (struct, version), on first use.
+"""Encoders and decoders, compiled from the field tables, one per (struct, version), once it is worth it.
+
+Until a few kilobytes went through it, a message is read and written by ``steps.py``: most commands send each of their
+messages once or twice, and compiling a function took longer than all that they compute besides.
 
 The compiler generates Python source (runs of fixed-size fields become one ``struct`` call, arrays of fixed-shape
 elements one ``iter_unpack``) and executes it. The tables are our own: no external input reaches the source.
@@ -11,9 +14,22 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from kcli.core.errors import ProtocolError
-from kcli.core.protocol import codec
+from kcli.core.protocol import codec, steps
 from kcli.core.protocol.codec import Splice
-from kcli.core.protocol.schema import FIXED, RECORDS, STRING, UUID, Array, Field, Struct
+from kcli.core.protocol.schema import RECORDS, STRING, UUID, Array, Field, Struct
+from kcli.core.protocol.steps import (
+    NULL,
+    Decoder,
+    Encoder,
+    compact,
+    is_fixed,
+    minimum,
+    null_array,
+    reader,
+    rows,
+    runs,
+    wrong_size,
+)
 from kcli.core.protocol.table import Table
 
 S = TypeVar("S", bound=Struct)
@@ -31,14 +47,29 @@ def encode(
     """``value`` encoded in ``version``, behind ``head``, and the record buffers to be spliced in."""
     out = bytearray() if head is None else head
     splices: list[Splice] = []
-    _encoder(type(value), version, flexible)(value, out, splices)
+    key = (type(value), version, flexible)
+    write = _encoders.get(key)
+    if write is not None:
+        write(value, out, splices)
+        return out, splices
+    before = len(out)
+    _rare_encoder(*key)(value, out, splices)
+    if _is_worth_it(_written, key, len(out) - before):
+        _encoders[key] = _encoder(*key)
     return out, splices
 
 
 def decode(cls: type[S], buf: memoryview, pos: int, version: int, *, flexible: bool) -> tuple[S, int]:
     """The ``cls`` that starts at ``pos`` and the position after it; ProtocolError if it is malformed."""
+    key = (cls, version, flexible)
+    read = _decoders.get(key)
+    if read is None:
+        if _is_worth_it(_read, key, len(buf) - pos):
+            read = _decoders[key] = _decoder(*key)
+        else:
+            read = _rare_decoder(*key)
     try:
-        return _decoder(cls, version, flexible)(buf, pos)
+        return read(buf, pos)
     except ProtocolError as error:
         raise ProtocolError(error.what, why=error.why or f"while reading {cls.__name__} v{version}") from None
     except (struct.error, IndexError, UnicodeDecodeError, MemoryError, OverflowError) as error:
@@ -48,8 +79,23 @@ def decode(cls: type[S], buf: memoryview, pos: int, version: int, *, flexible: b
         ) from None
 
 
-_Encoder = Callable[[Any, bytearray, list[Splice]], None]
-_Decoder = Callable[[memoryview, int], tuple[Any, int]]
+_Key = tuple[type[Any], int, bool]
+"""The class, the version, and whether that is flexible."""
+_encoders: dict[_Key, Encoder] = {}
+_decoders: dict[_Key, Decoder] = {}
+_written: dict[_Key, int] = {}
+_read: dict[_Key, int] = {}
+_rare_encoder, _rare_decoder = _memoised(steps.encoder), _memoised(steps.decoder)
+
+_ENOUGH = 4_096
+"""Bytes of one message in one version; then a compiled function makes up for the time it took to make."""
+_EACH = 2_100
+"""What a message counts beside its bytes: at the latest the second of a kind is compiled."""
+
+
+def _is_worth_it(so_far: dict[_Key, int], key: _Key, size: int) -> bool:
+    so_far[key] = so_far.get(key, 0) + _EACH + size
+    return so_far[key] > _ENOUGH
 
 
 class _Source:
@@ -76,54 +122,14 @@ class _Source:
         return self.names[function]
 
 
-def _rows(cls: type[Struct], version: int) -> tuple[list[Field], list[Field]]:
-    """The plain and the tagged fields of ``version``."""
-    present = [row for row in cls.fields if row.present(version)]
-    return [r for r in present if r.tag is None], [r for r in present if r.tag is not None]
-
-
-def _runs(rows: list[Field]) -> list[list[Field]]:
-    """Groups of adjacent fixed-size fields; any other field is a group of its own."""
-    runs: list[list[Field]] = []
-    for row in rows:
-        if row.type in FIXED and runs and runs[-1][0].type in FIXED:
-            runs[-1].append(row)
-        else:
-            runs.append([row])
-    return runs
-
-
-def _is_fixed(type_: Any) -> bool:
-    return isinstance(type_, str) and type_ in FIXED
-
-
-def _minimum(type_: Any, version: int, flexible: bool, *, nullable: bool = False) -> int:
-    """The minimum size of a value of this type, against which an array's length is checked."""
-    if _is_fixed(type_):
-        return struct.calcsize(">" + type_)
-    if isinstance(type_, type):
-        if nullable:
-            return 1
-        plain, _ = _rows(type_, version)
-        inner = sum(_minimum(r.type, version, flexible, nullable=r.may_be_null(version)) for r in plain)
-        return max(1, inner + (1 if flexible else 0))
-    if flexible:
-        return 1
-    return 2 if type_ == STRING else 4
-
-
-def _compact(flexible: bool) -> str:
-    return "compact_" if flexible else ""
-
-
 @_memoised
-def _encoder(cls: Any, version: int, flexible: bool) -> _Encoder:
+def _encoder(cls: Any, version: int, flexible: bool) -> Encoder:
     source = _Source()
     source.add(0, "def encode(self, out, splices):")
     source.add(1, "pass")
-    plain, tagged = _rows(cls, version)
-    for run in _runs(plain):
-        if _is_fixed(run[0].type):
+    plain, tagged = rows(cls, version)
+    for run in runs(plain):
+        if is_fixed(run[0].type):
             pack = source.name(struct.Struct(">" + "".join(r.type for r in run)).pack)
             source.add(1, f"out += {pack}({', '.join('self.' + r.name for r in run)})")
         else:
@@ -131,19 +137,14 @@ def _encoder(cls: Any, version: int, flexible: bool) -> _Encoder:
             _emit_write(source, 1, row, f"self.{row.name}", version, flexible)
     if flexible:
         _emit_write_tags(source, tagged, version)
-    encoder: _Encoder = source.compile("encode")
+    encoder: Encoder = source.compile("encode")
     return encoder
-
-
-_NULL = {True: b"\0", False: b"\xff"}
-"""By whether the field is tagged, what stands for a struct that is null in Kafka's generated classes: in a tagged field
-an unsigned varint precedes the struct, else a signed byte. Both are 1 before a struct."""
 
 
 def _emit_write(src: _Source, depth: int, row: Field, value: str, version: int, flexible: bool) -> None:
     type_, nullable = row.type, row.may_be_null(version)
     if isinstance(type_, Array):
-        count = src.name(getattr(codec, f"write_{_compact(flexible)}count"))
+        count = src.name(getattr(codec, f"write_{compact(flexible)}count"))
         if nullable:
             src.add(depth, f"if {value} is None: {count}(out, -1)")
             src.add(depth, "else:")
@@ -157,7 +158,7 @@ def _emit_write(src: _Source, depth: int, row: Field, value: str, version: int, 
         src.add(depth, f"for item in {value}:")
         _emit_write_one(src, depth + 1, type_.element, "item", version, flexible)
     elif isinstance(type_, type) and nullable:
-        src.add(depth, f"out += {_NULL[row.tag is not None]!r} if {value} is None else b'\\x01'")
+        src.add(depth, f"out += {NULL[row.tag is not None]!r} if {value} is None else b'\\x01'")
         src.add(depth, f"if {value} is not None:")
         _emit_write_one(src, depth + 1, type_, value, version, flexible)
     else:
@@ -167,10 +168,10 @@ def _emit_write(src: _Source, depth: int, row: Field, value: str, version: int, 
 def _emit_write_one(src: _Source, depth: int, type_: Any, value: str, version: int, flexible: bool) -> None:
     if isinstance(type_, type):
         src.add(depth, f"{src.name(_encoder(type_, version, flexible))}({value}, out, splices)")
-    elif _is_fixed(type_):
+    elif is_fixed(type_):
         src.add(depth, f"out += {src.name(struct.Struct('>' + type_).pack)}({value})")
     elif type_ == RECORDS:
-        write = src.name(getattr(codec, f"write_{_compact(flexible)}records"))
+        write = src.name(getattr(codec, f"write_{compact(flexible)}records"))
         src.add(depth, f"{write}(out, splices, {value})")
     else:
         if flexible:  # null and empty, the usual cases
@@ -178,7 +179,7 @@ def _emit_write_one(src: _Source, depth: int, type_: Any, value: str, version: i
             src.add(depth, f"elif not {value}: out += b'\\x01'")
             src.add(depth, "else:")
             depth += 1
-        write = src.name(getattr(codec, f"write_{_compact(flexible)}{type_}"))
+        write = src.name(getattr(codec, f"write_{compact(flexible)}{type_}"))
         src.add(depth, f"{write}(out, {value})")
 
 
@@ -212,18 +213,18 @@ def _differs(src: _Source, value: str, default: Any) -> str:
 
 
 @_memoised
-def _decoder(cls: Any, version: int, flexible: bool) -> _Decoder:
+def _decoder(cls: Any, version: int, flexible: bool) -> Decoder:
     source = _Source()
     source.names["new"] = cls.__new__
     source.names["cls"] = cls
     source.add(0, "def decode(buf, pos):")
     source.add(1, "self = new(cls)")
-    plain, tagged = _rows(cls, version)
+    plain, tagged = rows(cls, version)
     for row in cls.fields:
         if row not in plain:
             source.add(1, f"self.{row.name} = {_default(source, row)}")
-    for run in _runs(plain):
-        if _is_fixed(run[0].type):
+    for run in runs(plain):
+        if is_fixed(run[0].type):
             shape = struct.Struct(">" + "".join(r.type for r in run))
             targets = ", ".join(f"self.{r.name}" for r in run)
             source.add(1, f"{targets}, = {source.name(shape.unpack_from)}(buf, pos)")
@@ -233,7 +234,7 @@ def _decoder(cls: Any, version: int, flexible: bool) -> _Decoder:
     if flexible:
         _emit_read_tags(source, tagged, version)
     source.add(1, "return self, pos")
-    decoder: _Decoder = source.compile("decode")
+    decoder: Decoder = source.compile("decode")
     return decoder
 
 
@@ -253,7 +254,7 @@ def _emit_read(src: _Source, depth: int, row: Field, version: int, flexible: boo
             src.add(depth, "if present:" if row.tag is not None else "if present < 128:")
             depth += 1
         src.add(depth, f"{target}, pos = {read}(buf, pos)")
-    elif _is_fixed(type_):
+    elif is_fixed(type_):
         shape = struct.Struct(">" + type_)
         src.add(depth, f"{target}, = {src.name(shape.unpack_from)}(buf, pos); pos += {shape.size}")
     else:
@@ -261,44 +262,36 @@ def _emit_read(src: _Source, depth: int, row: Field, version: int, flexible: boo
             src.add(depth, f"if buf[pos] == 0: {target} = None; pos += 1")
             src.add(depth, "else:")
             depth += 1
-        src.add(depth, f"{target}, pos = {src.name(_reader(type_, nullable, flexible))}(buf, pos)")
-
-
-def _reader(type_: str, nullable: bool, flexible: bool) -> Callable[[memoryview, int], tuple[Any, int]]:
-    kind = "bytes" if type_ == RECORDS else type_
-    reader: Callable[[memoryview, int], tuple[Any, int]] = getattr(
-        codec, f"read_{_compact(flexible)}{'nullable_' if nullable else ''}{kind}"
-    )
-    return reader
+        src.add(depth, f"{target}, pos = {src.name(reader(type_, nullable, flexible))}(buf, pos)")
 
 
 def _emit_read_array(src: _Source, depth: int, row: Field, version: int, flexible: bool) -> None:
     element, target = row.type.element, f"self.{row.name}"
-    count = src.name(getattr(codec, f"read_{_compact(flexible)}count"))
-    minimum = _minimum(element, version, flexible)
+    count = src.name(getattr(codec, f"read_{compact(flexible)}count"))
+    least = minimum(element, version, flexible)
     if flexible and isinstance(element, type):
         # A few elements, the usual case; where bytes are missing, the elements' own fields are.
         src.add(depth, "n = buf[pos]")
         src.add(depth, "if 0 < n < 9: n, pos = n - 1, pos + 1")
-        src.add(depth, f"else: n, pos = {count}(buf, pos, {minimum})")
+        src.add(depth, f"else: n, pos = {count}(buf, pos, {least})")
     else:
-        src.add(depth, f"n, pos = {count}(buf, pos, {minimum})")
+        src.add(depth, f"n, pos = {count}(buf, pos, {least})")
     src.add(depth, "if n < 0:")
     if row.may_be_null(version):
         src.add(depth + 1, f"{target} = None")
     else:
-        src.add(depth + 1, f"raise {src.name(_null_array)}({row.name!r}, pos)")
+        src.add(depth + 1, f"raise {src.name(null_array)}({row.name!r}, pos)")
     if isinstance(element, type) and not row.type.columns:
         src.add(depth, f"elif n == 0: {target} = []")
     src.add(depth, "else:")
     depth += 1
-    if _is_fixed(element):
+    if is_fixed(element):
         unpack = src.name(struct.unpack_from)
         if element == UUID:
             src.add(depth, f"{target} = [bytes(buf[p:p + 16]) for p in range(pos, pos + 16 * n, 16)]")
         else:
             src.add(depth, f"{target} = list({unpack}(f'>{{n}}{element}', buf, pos))")
-        src.add(depth, f"pos += n * {minimum}")
+        src.add(depth, f"pos += n * {least}")
     elif isinstance(element, type):
         read = src.name(_decoder(element, version, flexible))
         if _may_have_one_shape(element, version):
@@ -309,7 +302,7 @@ def _emit_read_array(src: _Source, depth: int, row: Field, version: int, flexibl
         else:
             _emit_read_items(src, depth, f"{read}(buf, pos)", target)
     else:
-        read = src.name(_reader(element, False, flexible))
+        read = src.name(reader(element, False, flexible))
         _emit_read_items(src, depth, f"{read}(buf, pos)", target)
 
 
@@ -333,24 +326,14 @@ def _emit_read_rows(src: _Source, depth: int, array: Any, read: str, target: str
     src.add(depth, f"else: {target}, pos = {src.name(shape.table)}(found[0]), found[1]")
 
 
-def _null_array(name: str, pos: int) -> ProtocolError:
-    return ProtocolError(f"malformed response: null for {name} at byte {pos}", why="it must not be null here")
-
-
-def _wrong_size(name: str, size: int, pos: int) -> ProtocolError:
-    return ProtocolError(
-        f"malformed response: the tagged field {name} ends at byte {pos}", why=f"its declared size is {size}"
-    )
-
-
 _USUAL = {True: b"\x01", False: b"\0\0"}
 """An empty string as encoded in flexible and in older versions."""
 
 
 def _may_have_one_shape(cls: type[Struct], version: int) -> bool:
     """Whether all elements have the same size if their strings are empty and no tagged field is set."""
-    plain, _ = _rows(cls, version)
-    fixed = [row for row in plain if _is_fixed(row.type)]
+    plain, _ = rows(cls, version)
+    fixed = [row for row in plain if is_fixed(row.type)]
     return bool(fixed) and all(row in fixed or row.type == STRING for row in plain)
 
 
@@ -361,7 +344,7 @@ def _table_reader(
 
     With ``columns``, elements read at once are returned as a Table.
     """
-    plain, _ = _rows(cls, version)
+    plain, _ = rows(cls, version)
     one = _decoder(cls, version, flexible)
     layout, size = ">", 0
     names: list[str] = []
@@ -406,10 +389,10 @@ def _table_reader(
     source.add(1, "if end > len(buf): return slowly(buf, pos, n)")
     for place, usual in probes:
         source.add(1, f"if bytes(buf[pos + {place}:end:{size}]) != {usual!r} * n: return slowly(buf, pos, n)")
-    rows = f"{source.name(struct.Struct(layout).iter_unpack)}(buf[pos:end])"
-    source.add(1, f"return table(list({rows}), make), end" if columns else f"return make({rows}), end")
-    reader: Callable[[memoryview, int, int], tuple[Sequence[Any], int]] = source.compile("read")
-    return reader
+    tuples = f"{source.name(struct.Struct(layout).iter_unpack)}(buf[pos:end])"
+    source.add(1, f"return table(list({tuples}), make), end" if columns else f"return make({tuples}), end")
+    read: Callable[[memoryview, int, int], tuple[Sequence[Any], int]] = source.compile("read")
+    return read
 
 
 def _emit_read_tags(src: _Source, tagged: list[Field], version: int) -> None:
@@ -431,6 +414,6 @@ def _emit_read_tags(src: _Source, tagged: list[Field], version: int) -> None:
     for row in tagged:
         src.add(2, f"{keyword} tag == {row.tag}:")
         _emit_read(src, 3, row, version, True)
-        src.add(3, f"if pos != end: raise {src.name(_wrong_size)}({row.name!r}, size, pos)")
+        src.add(3, f"if pos != end: raise {src.name(wrong_size)}({row.name!r}, size, pos)")
         keyword = "elif"
     src.add(2, "pos = end")

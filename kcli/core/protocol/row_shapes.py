@@ -5,8 +5,9 @@ For the arrays that are long on large clusters: thousands of elements, with stri
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.kernels import active
 from kcli.core.protocol.schema import INT16, INT32, INT64, STRING, Array, Field, Struct
 from kcli.core.protocol.table import Table

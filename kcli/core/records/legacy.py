@@ -6,8 +6,9 @@ and each wrapper, is one batch here. Wrappers are opened one level deep: a neste
 
 import zlib
 from struct import Struct
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
+from kcli.core.classes import NamedTuple
 from kcli.core.codecs.codec import codec_name
 from kcli.core.codecs.compression import DEFAULT_LIMIT, decompress
 from kcli.core.errors import CorruptRecordsError

@@ -19,8 +19,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from struct import Struct
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Self
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import (
     ClosedError,
     CorruptRecordsError,

@@ -16,10 +16,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple, dataclass, field
 from kcli.core.state_cell import StateCell, TableKey
 from kcli.core.types import TopicPartition
 

@@ -8,8 +8,8 @@ transactions, what compaction removed) is acknowledged as a gap.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
+from kcli.core.classes import dataclass, field
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.options import ConsumerOptions

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple, dataclass, field
 from kcli.core.cluster.brokers import FETCH
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.metadata import ClusterView

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from kcli.core.classes import dataclass, field
 from kcli.core.cluster.retry import Backoff
 from kcli.core.share.acquired import Decision
 from kcli.core.share.pending import Pending

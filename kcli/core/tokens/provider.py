@@ -4,7 +4,6 @@ What can be checked without a token is checked when the provider is made (Config
 AuthError, or a ConnectError for an endpoint that does not respond. Providers are called in the worker thread of a loop.
 """
 
-import dataclasses
 import json
 import os
 import shutil
@@ -12,7 +11,7 @@ import stat
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from kcli.core import clock, tokens
+from kcli.core import classes, clock, tokens
 from kcli.core.connection.sasl.token import Token
 from kcli.core.errors import AuthError, ConfigError
 from kcli.core.net.command import CommandError, command_output, command_words
@@ -41,7 +40,7 @@ def with_tokens(options: ClientOptions) -> ClientOptions:
     """``options`` with a provider of tokens; ConfigError for none, or more than one."""
     given = [key for key in _SOURCES if _value(options, key)]
     if options.sasl_oauthbearer_token_provider is None:
-        return dataclasses.replace(options, sasl_oauthbearer_token_provider=token_provider(options))
+        return classes.replace(options, sasl_oauthbearer_token_provider=token_provider(options))
     if given:
         raise ConfigError(
             f"{given[0]} has no effect",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.docgen.site.places import Path, Places
 
 _LINE = re.compile(r"\bkcli((?: [a-z][a-z0-9-]*)+)")

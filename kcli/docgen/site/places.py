@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from kcli.core.classes import dataclass
 from kcli.docgen.describe import CommandDoc, OptionDoc
 from kcli.docgen.site.markdown import Linker, between
 from kcli.docgen.topics import CONCEPTS, OPTIONS, PROFILES

@@ -7,13 +7,13 @@ time of one call, so that a broker that is silent delays a sample by no more tha
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigEntry, ConfigKind, ConfigResource
 from kcli.core.admin.groups import COORDINATORS
+from kcli.core.classes import dataclass, field
 from kcli.core.cluster.offsets import LATEST
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import TopicPartition

@@ -1,7 +1,6 @@
 """One sample of a collector. Values only."""
 
-from typing import NamedTuple
-
+from kcli.core.classes import NamedTuple
 from kcli.exporter.metric import Metric
 
 

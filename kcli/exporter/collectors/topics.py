@@ -3,9 +3,9 @@ epochs so far.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import NamedTuple
 
 from kcli.core.admin.topics import TopicInfo
+from kcli.core.classes import NamedTuple
 from kcli.exporter.collectors.sample import Sample
 from kcli.exporter.metric import COUNTER, GAUGE, Metric
 from kcli.flows.cluster_state import in_sync_required, is_offline

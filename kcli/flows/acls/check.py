@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from itertools import product
-from typing import NamedTuple
 
 from kcli.core.admin.acls import AclBinding, AclFilter, AclPattern, AclPermission, AclResource, word
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.permissions import AclOperation

@@ -7,9 +7,9 @@ IDEMPOTENT_WRITE on the cluster is in none of them: since Kafka 2.8 WRITE on any
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from kcli.core.admin.acls import AclResource
+from kcli.core.classes import NamedTuple
 from kcli.core.names import LEASES, MIRROR_TRANSACTIONS, STATE_TOPIC
 from kcli.core.permissions import AclOperation
 

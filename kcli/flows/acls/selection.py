@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from itertools import product
-from typing import NamedTuple
 
 from kcli.core.admin.acls import AclBinding, AclFilter, AclPattern, AclPermission, AclResource
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple, dataclass, replace
 from kcli.core.errors import KcliError
 from kcli.core.near_names import near_names
 from kcli.core.permissions import AclOperation

@@ -7,12 +7,13 @@ is in sync stay as they are.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.account.change import Change, Found, Item, Question
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.brokers import LogDir
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import monotonic, wall_ms
 from kcli.core.errors import KcliError, NotFoundError, OutcomeUnknownError, PartlyFailedError, TimedOutError
 from kcli.core.exit_codes import ExitCode

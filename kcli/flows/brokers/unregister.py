@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.account.change import Change, Found, Item, Question
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.cluster_state import FENCED, MISSING, ONLINE, UNKNOWN, broker_states

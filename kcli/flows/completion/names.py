@@ -6,14 +6,15 @@ is ignored. ``offered`` selects the names that match what was typed.
 """
 
 import contextlib
-import dataclasses
 import hashlib
 import os
 import stat
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from kcli.core import classes
+from kcli.core.classes import NamedTuple
 from kcli.core.options import ClientOptions
 from kcli.files.atomic import replace_file
 
@@ -51,7 +52,7 @@ def names_path(
     # Text options identify cluster and user, numbers do not. Secrets are excluded: the digest could reveal them.
     texts = [
         f"{field.name}={value}"
-        for field in dataclasses.fields(options)
+        for field in classes.fields(options)
         if isinstance(value := getattr(options, field.name), str) and not field.metadata["secret"]
     ]
     digest = hashlib.sha256("\0".join((*texts, *of)).encode("utf-8", "surrogateescape")).hexdigest()

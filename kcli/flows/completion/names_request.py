@@ -2,8 +2,9 @@
 trips as possible.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.everywhere import ask_brokers
 from kcli.core.cluster.metadata import TopicView

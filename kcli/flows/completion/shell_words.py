@@ -11,7 +11,8 @@ shell.
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+
+from kcli.core.classes import NamedTuple
 
 _BLANKS = " \t\n"
 _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\}")

@@ -1,7 +1,6 @@
 """Requests the names of a schema registry's subjects: one request, without another try."""
 
-import dataclasses
-
+from kcli.core import classes
 from kcli.core.errors import KcliError
 from kcli.flows.completion.names_request import ListedNames, row_of
 from kcli.serde.registry.addresses import addresses
@@ -12,7 +11,7 @@ from kcli.serde.registry.transport import Transport
 def limited(options: RegistryOptions, seconds: float) -> RegistryOptions:
     """The options for one request within so many seconds."""
     limit = round(seconds * 1000)
-    return dataclasses.replace(
+    return classes.replace(
         options,
         schema_registry_max_retries=0,
         schema_registry_request_timeout_ms=limit,

@@ -4,10 +4,10 @@
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigKind, ConfigOp, ConfigResource
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import monotonic
 from kcli.core.error_codes import INVALID_CONFIG
 from kcli.core.errors import BrokerError, ConfigError, KcliError, NotValidatedError

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from typing import NamedTuple
+
+from kcli.core.classes import NamedTuple
 
 _TIMES = {"ms": 1, "seconds": 1_000, "minutes": 60_000, "hours": 3_600_000}
 """Milliseconds of the unit that a name ends with."""

@@ -4,10 +4,10 @@ Queried once, after everything else was read; if a broker does not respond, only
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from kcli.core.admin.brokers import describe_cluster
 from kcli.core.admin.transactions import ProducerDescription, describe_producers
+from kcli.core.classes import NamedTuple
 from kcli.core.cluster.offsets import LATEST, OffsetInfo, list_offsets
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError

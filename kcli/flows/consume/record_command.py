@@ -11,7 +11,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -38,6 +37,8 @@ class RecordCommand:
                 f"--ack-after-exec {text!r} is not a command", why=error.why, do=error.do
             ) from None
         self._environ = environ
+        import tempfile  # loads five more modules
+
         self._folder = tempfile.TemporaryDirectory(prefix="kcli-record-")
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -56,6 +57,8 @@ class RecordCommand:
                 path = Path(self._folder.name) / name.lower()
                 path.write_bytes(data)
                 files[f"KCLI_{name}_FILE"] = str(path)
+        import tempfile  # loads five more modules
+
         with tempfile.TemporaryFile() as stdin:
             stdin.write(line)
             stdin.seek(0)

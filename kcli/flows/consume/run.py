@@ -5,12 +5,14 @@ stop. What is counted has been written and flushed, and only what was flushed is
 commit it.
 """
 
+from __future__ import annotations
+
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from kcli.core.classes import dataclass, field
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.partition_recovery import TopicRecreatedError
@@ -18,12 +20,12 @@ from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import BrokerError, CorruptRecordsError, KcliError, StoppedError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.consume.extent import Reading
-from kcli.flows.consume.time_order import Merger
 from kcli.flows.filters.selection import Selection
 from kcli.flows.stop import Stop
 
 if TYPE_CHECKING:
     from kcli.flows.consume.ahead import Ahead
+    from kcli.flows.consume.time_order import Merger
     from kcli.output.records import RecordSink
 
 
@@ -75,7 +77,7 @@ def consume(
     merger: Merger | None = None,
     skip_corrupt: Callable[[str], object] | None = None,
     progress: Progress = lambda _result: None,
-    ahead: "tuple[Ahead, RecordSink] | None" = None,
+    ahead: tuple[Ahead, RecordSink] | None = None,
 ) -> ConsumeResult:
     """Reads to the end of ``reading``, at most ``within`` seconds long. ``skip_corrupt`` is called with each skipped
     batch; None: a corrupt batch ends it. ``ahead``: what other processes make of the batches, and ``sink``.
@@ -118,7 +120,7 @@ def consume(
     return run.result
 
 
-def _write(run: "_ReadLoop", batches: list[FetchedBatch], reading: Reading) -> None:
+def _write(run: _ReadLoop, batches: list[FetchedBatch], reading: Reading) -> None:
     """Writes, flushes and reports it to the reading. After an error, what came before it is flushed and counted."""
     try:
         whole = run.write_batches(batches)
@@ -140,7 +142,7 @@ class _ReadLoop:
         limit: int | None,
         merger: Merger | None,
         skip_corrupt: Callable[[str], object] | None,
-        ahead: "tuple[Ahead, RecordSink] | None",
+        ahead: tuple[Ahead, RecordSink] | None,
     ) -> None:
         self.sink = sink
         self.result = ConsumeResult()
@@ -217,7 +219,7 @@ class _ReadLoop:
             self.result.unreadable += 1
             return -1
 
-    def _put_rendered(self, fetched: FetchedBatch, ahead: "Ahead", sink: "RecordSink") -> bool:
+    def _put_rendered(self, fetched: FetchedBatch, ahead: Ahead, sink: RecordSink) -> bool:
         """Writes all of a batch that another process has formatted; False where that is to be done here."""
         rendered = ahead.next(self._left())
         if rendered is None:

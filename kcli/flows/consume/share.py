@@ -8,8 +8,8 @@ delivered again), or unknown.
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
+from kcli.core.classes import dataclass, field
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.errors import CorruptRecordsError, KcliError, StoppedError
 from kcli.core.share.acquired import Acknowledge, DecisionState

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from kcli.core.classes import dataclass
 from kcli.flows.doctor.findings import Finding, warning, well
 
 CLIENT = "client"

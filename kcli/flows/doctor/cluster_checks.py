@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
+from kcli.core.classes import dataclass
 from kcli.core.cluster.metadata import OR_HIDDEN, PartitionView
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.cluster.hosts import sasl_required
 from kcli.core.errors import AuthError, ConnectError, ProtocolError, UnansweredError
 from kcli.core.exit_codes import ExitCode

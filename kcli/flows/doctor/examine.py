@@ -6,10 +6,10 @@ A chain of steps ends where it breaks; other brokers, and what does not depend o
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigKind, ConfigResource
+from kcli.core.classes import dataclass, replace
 from kcli.core.clock import monotonic, wall_ms
 from kcli.core.errors import KcliError, UnsupportedError
 from kcli.core.exit_codes import ExitCode

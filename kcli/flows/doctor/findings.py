@@ -1,7 +1,6 @@
 """The result of a check. Pure."""
 
-from dataclasses import dataclass
-
+from kcli.core.classes import dataclass
 from kcli.core.errors import KcliError
 
 OK, WARNING, FAILED, SKIPPED = "ok", "warning", "failed", "skipped"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from shlex import quote
 
 from kcli.core.admin.group_description import GroupDescription
+from kcli.core.classes import dataclass
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.names import THERE_ARE

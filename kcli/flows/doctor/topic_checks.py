@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from kcli.core.admin.topics import TopicInfo
+from kcli.core.classes import dataclass
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.cluster_state import in_sync_required, is_offline, is_under_replicated

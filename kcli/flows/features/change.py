@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from kcli.account.change import Change, Found, Item, Question
 from kcli.account.outcomes import Outcome
@@ -11,6 +11,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.feature_levels import KRAFT_VERSION, levels_of_release
 from kcli.core.admin.feature_updates import LevelChange
 from kcli.core.admin.features import BrokerFeatures
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.near_names import near_names

@@ -6,8 +6,9 @@ the field of a value that cannot be decoded, or one that is not found in ``MOST_
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.near_names import near_names
 from kcli.flows.filters.decoded import DecodedField
 from kcli.flows.filters.grep import raw_name

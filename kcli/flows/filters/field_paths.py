@@ -10,8 +10,9 @@ Of a batch, rows are read at once: only the members that are named, and each val
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.flows.filters import json_value
 from kcli.flows.filters.decoded import DecodedField
 from kcli.flows.filters.expression import chain, itself

@@ -16,10 +16,11 @@ What is the same for each record is an error where a field in double quotes or a
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from jmespath.functions import Functions
 
+from kcli.core.classes import NamedTuple
 from kcli.core.near_names import near_names
 from kcli.flows.filters.tokens import (
     OPERATOR,

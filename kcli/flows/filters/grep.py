@@ -12,8 +12,9 @@ expressions with lookaround (``tests/unit/flows/filters``).
 import re
 from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from kcli.core.classes import NamedTuple
 from kcli.flows.filters.selection import BatchFields, Mask, both
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 _FLIPPED = bytes([1, 0]) + bytes(254)
 # With these a match in a part may differ from one in the whole: anchors, word boundaries, lookaround.
-_LOOKS_AROUND = re.compile(rb"[\^$]|\\[AZbB]|\(\?")
+_LOOKS_AROUND = rb"[\^$]|\\[AZbB]|\(\?"
 
 
 class Grep(NamedTuple):
@@ -60,7 +61,7 @@ class Grep(NamedTuple):
 
     @property
     def _looks_around(self) -> bool:
-        return _LOOKS_AROUND.search(self.pattern.pattern) is not None
+        return re.search(_LOOKS_AROUND, self.pattern.pattern) is not None
 
     def _among(self, holding: Iterator[tuple[int, int, int]], data: bytes, mask: Mask) -> Mask:
         """The matching records, among those that contain the needle."""

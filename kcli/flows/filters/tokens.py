@@ -2,8 +2,9 @@
 
 import json
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.serde.json_text import json_integer, json_number
 
 OPERATOR = "an operator (== != < <= > >= =~ in and or), or the end"

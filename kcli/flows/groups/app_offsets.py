@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from shlex import quote
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.group_description import GroupDescription
+from kcli.core.classes import dataclass, replace
 from kcli.core.errors import KcliError
 from kcli.flows.groups.internal_topics import may_be_internal
 from kcli.flows.rewind.plan import Remedies, RewindPlan

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from shlex import join, quote
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from kcli.account.change import Change, Item, Question, planned
 from kcli.account.outcomes import GOOD, Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.group_description import GroupDescription
 from kcli.core.admin.topics import TopicInfo
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.names import THERE_ARE, own_group_danger

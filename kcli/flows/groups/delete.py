@@ -7,13 +7,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.account.change import Change, ChangedError, Found, Item, Question
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription
+from kcli.core.classes import NamedTuple
 from kcli.core.cluster.metadata import OR_HIDDEN
 from kcli.core.error_codes import NON_EMPTY_GROUP
 from kcli.core.errors import BrokerError, KcliError, NotFoundError

@@ -5,13 +5,14 @@ offsets of whole topics.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.account.change import Change, Found, Item, Question
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.classes import NamedTuple
 from kcli.core.error_codes import GROUP_SUBSCRIBED_TO_TOPIC
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.core.group.consumer_protocol import PROTOCOL_TYPE

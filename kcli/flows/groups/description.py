@@ -1,11 +1,11 @@
 """Groups with everything that brokers report: members, and the position in each partition."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import dataclass, field
 from kcli.core.errors import KcliError, UnsupportedError
 from kcli.core.names import own_group_note
 from kcli.core.types import GroupPartition, TopicPartition

@@ -5,9 +5,9 @@ The topic is compacted, but not its active segment: that usually covers some min
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from struct import pack
 
+from kcli.core.classes import dataclass, field
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.types import Record, TopicPartition
 from kcli.flows.groups.bounded_reads import Budget, known_bounds, read_backwards

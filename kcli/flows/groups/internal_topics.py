@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.group_description import GroupDescription, Subtopology
 from kcli.core.admin.groups import GroupListing
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 
 _ENDS = ("-changelog", "-repartition", "-subscription-registration-topic", "-subscription-response-topic")

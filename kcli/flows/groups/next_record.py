@@ -7,8 +7,8 @@ its program knows: it is said where the record does not look like the one before
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.types import Record
 from kcli.serde.errors import DecodeError
 from kcli.serde.opening import Serdes

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from shlex import quote
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.account.change import Change, Found, Item, Question
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.admin.members import GroupMember
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.names import own_group_danger

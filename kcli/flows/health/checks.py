@@ -6,8 +6,8 @@ A broker that is down fails the check of the brokers; what only it could have re
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
+from kcli.core.classes import dataclass, replace
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode

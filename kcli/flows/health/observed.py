@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
@@ -16,6 +15,7 @@ from kcli.core.admin.configs import ConfigKind, ConfigResource
 from kcli.core.admin.groups import COORDINATORS as GROUP_COORDINATORS
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.admin.transactions import COORDINATORS as TRANSACTION_COORDINATORS
+from kcli.core.classes import dataclass, field
 from kcli.core.errors import (
     AuthError,
     BrokerError,

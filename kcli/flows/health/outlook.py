@@ -11,9 +11,10 @@ stopped leaves the ISR. Compared with what happens on brokers in ``tests/integra
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kcli.core.admin.topics import TopicInfo
+from kcli.core.classes import NamedTuple
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.names import coordinator_partition
 from kcli.core.types import TopicPartition

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.flows.cluster_state import ONLINE
 from kcli.flows.health.observed import Observed
 from kcli.flows.quorum.standings import FOLLOWING, LEADER, standings

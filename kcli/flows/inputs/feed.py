@@ -6,9 +6,9 @@ One input is open at a time. Plain lines are normally not parsed.
 import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from kcli.core.classes import dataclass, replace
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.inputs.input_format import InputFormat

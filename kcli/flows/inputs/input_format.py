@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from kcli.core.classes import NamedTuple, dataclass, field
 from kcli.core.kernels.active import encode_headers
 from kcli.core.types import Header
 from kcli.flows.inputs.item import BadInput, BadLine, InputRow, Item, Parser

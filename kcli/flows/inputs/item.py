@@ -5,10 +5,10 @@ counted from 0 in each input; *rows* are the records sent of a chunk, counted fr
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.errors import KcliError
 
 BAD_INPUT = "BAD_INPUT"

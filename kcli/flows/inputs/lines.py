@@ -5,8 +5,8 @@ transactions, with a rate limit, and when failed lines are retried.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.kernels.shapes import NO_HEADERS
 from kcli.flows.inputs.item import BadInput, BadLine, InputRow, Item
 

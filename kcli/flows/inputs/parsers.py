@@ -5,10 +5,10 @@ A line of it is ``{"line","reason","code","input","input_encoding","format","hea
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import msgspec
 
+from kcli.core.classes import replace
 from kcli.core.errors import ConfigError
 from kcli.flows.inputs.csv_rows import CsvParser
 from kcli.flows.inputs.input_format import ENCODED, FORMATS, EncodingParser, InputFormat

@@ -17,9 +17,8 @@ import binascii
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple, dataclass, field
 from kcli.core.types import Header
 from kcli.flows.inputs.input_format import HeaderBlocks
 from kcli.flows.inputs.item import BadInput, BadLine, InputError, InputRow, Item

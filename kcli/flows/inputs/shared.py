@@ -8,11 +8,11 @@ process cannot do is parsed here: a record that does not end where it seems to, 
 import marshal
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple, replace
 from kcli.core.kernels.varint import Buffer
 from kcli.flows.inputs.input_format import InputFormat
 from kcli.flows.inputs.item import BadInput, InputRow, Item, Mark, Parser

@@ -11,9 +11,8 @@ import os
 import select
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.records.text_cut import last_line_end
 from kcli.flows.inputs.item import InputError
 from kcli.flows.stop import Stop

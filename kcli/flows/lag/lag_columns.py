@@ -6,11 +6,11 @@ Most groups of a cluster are like that. Rows are created only on iteration.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from operator import sub
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcli.core.admin.commit_columns import CommitColumns, TopicPartitions
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.description import SHARE, assigned
 from kcli.flows.groups.offsets import LogEnds

@@ -2,10 +2,11 @@
 
 from collections.abc import Collection, Container, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.account.survey import Survey
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.lag.lag_columns import ColumnsOf

@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import repeat
 from operator import sub
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.description import SHARE, WITHOUT_MEMBERS
 from kcli.flows.lag.lag_columns import LagColumns

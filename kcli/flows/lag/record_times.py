@@ -3,10 +3,12 @@
 Times are read from the records themselves, or estimated from the time index.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.transactions import ProducerDescription
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
@@ -14,6 +16,9 @@ from kcli.flows.groups.description import SHARE
 from kcli.flows.groups.first_records import PartitionOffset, first_unread_records
 from kcli.flows.lag.partition_lag import INTERPOLATED, READ, UNKNOWN, RecordTime, unread_from, unread_of_share
 from kcli.flows.lag.sample import GroupSample, LagSample
+
+if TYPE_CHECKING:
+    from kcli.core.admin.transactions import ProducerDescription
 
 _ROUNDS = 60
 _CLOSE_MS = 1_000

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
+from kcli.core.classes import NamedTuple
 from kcli.flows.groups.offsets import NO_LAG
 from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.partition_lag import READ, UNKNOWN, PartitionLag

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.types import TopicPartition
 from kcli.flows.lag.partition_lag import PartitionLag
 from kcli.flows.lag.verdicts import EMPTY, OK, REBALANCING, UNREAD, Verdict

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from heapq import nlargest
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.description import SHARE, WITHOUT_MEMBERS
 from kcli.flows.lag.lag_columns import LagColumns

@@ -9,9 +9,9 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable
-from typing import NamedTuple
 
 from kcli.core import clock
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.core.net.http import HttpClient, Policy, UnansweredError
 from kcli.core.net.http_address import HttpAddress, parse_http, refuse_plaintext

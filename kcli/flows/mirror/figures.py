@@ -7,8 +7,8 @@ Nothing is computed while nobody asks, and no other thread touches the consumer 
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from threading import Condition
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import monotonic, wall_ms
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.copy.partition_copy import PartitionCopy

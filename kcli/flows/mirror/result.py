@@ -1,10 +1,10 @@
 """What a run of a mirror did, and what of it failed. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from kcli.account.outcomes import GOOD, Outcome
 from kcli.account.survey import Missing
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.names import group_shown

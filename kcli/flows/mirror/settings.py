@@ -6,9 +6,9 @@ Small, so that a command can be parsed without the clients.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.positions import RangeSpec
 
 if TYPE_CHECKING:

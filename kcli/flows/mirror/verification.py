@@ -5,9 +5,9 @@ if it has copied none of the topics, all of both topics is compared, record by r
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from kcli.account.survey import Missing
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import wall_ms
 from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer

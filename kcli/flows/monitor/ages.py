@@ -4,9 +4,9 @@ The records of a partition do not change, so what was found at an offset holds u
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.first_records import PartitionOffset

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.cluster_state import broker_states

@@ -12,12 +12,12 @@ import stat
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import timedelta, timezone
 from itertools import pairwise
 from statistics import median
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
+from kcli.core.classes import NamedTuple, replace
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.positions import read_instant
 from kcli.flows.monitor.board import RECENT_MS, Board

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NamedTuple
 
 from kcli.account.survey import Missing
 from kcli.core.admin.commit_columns import CommitColumns
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.names import is_own_group
 from kcli.core.near_names import near_names

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from kcli.account.survey import Missing
+from kcli.core.classes import NamedTuple, dataclass, field
 from kcli.core.errors import ConnectError
 from kcli.core.types import TopicPartition
 from kcli.flows.cluster_state import ONLINE, BrokerState

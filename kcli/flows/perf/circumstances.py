@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from kcli.core.classes import NamedTuple
 
 _PARTS = ("configuration", "versions", "host")
 _ALONE = ("topic", "group", "processes", "warmup_records")

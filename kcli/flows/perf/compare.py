@@ -11,10 +11,10 @@ single run can show. For the same reason a difference counts only from a thresho
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, log, pi, sqrt, tan
 
+from kcli.core.classes import dataclass
 from kcli.flows.perf.series import Series, Step, by_records, by_time, latencies_of
 
 FEWEST_INTERVALS = 50

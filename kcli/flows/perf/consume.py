@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+from kcli.core.classes import dataclass, replace
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.ranges import bounds
@@ -47,7 +47,7 @@ class ReadPlan:
 
     topic: str
     partitions: tuple[int, ...] = ()
-    start: OffsetSpec = OffsetSpec("earliest")  # noqa: RUF009 - it is frozen
+    start: OffsetSpec = OffsetSpec("earliest")
     records: int | None = None
     seconds: float | None = None
     warmup: int = 0

@@ -7,8 +7,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError, RecordRefusedError
 from kcli.core.producer.origins import Rows
 from kcli.core.producer.report import Report

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
 
+from kcli.core.classes import dataclass
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError
 from kcli.core.options import ConsumerOptions

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from kcli.core.classes import NamedTuple
 from kcli.core.error_codes import error_code
 from kcli.core.errors import BrokerError, KcliError
 

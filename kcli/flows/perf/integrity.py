@@ -9,8 +9,8 @@ partition.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
+from kcli.core.classes import dataclass, field
 from kcli.core.kernels.shapes import MarkRun
 from kcli.flows.perf.sequences import Sequences
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from kcli.core.classes import dataclass, replace
 from kcli.core.options import ProducerOptions
 from kcli.flows.perf.marks import prefix
 from kcli.flows.perf.payload import Payload, Values

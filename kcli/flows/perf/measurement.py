@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 
+from kcli.core.classes import dataclass, field
 from kcli.flows.perf.failure import Failure
 from kcli.flows.perf.histogram import Histogram
 from kcli.flows.perf.integrity import Integrity, Trace

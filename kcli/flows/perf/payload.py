@@ -9,11 +9,10 @@ from __future__ import annotations
 import random
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.errors import ConfigError
 from kcli.core.kernels.active import index_text, mark_lines
 from kcli.core.kernels.shapes import PER_SLICE

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from kcli.core.classes import dataclass, field
 from kcli.flows.perf.histogram import Histogram
 from kcli.flows.perf.measurement import Interval, Measurement
 

@@ -6,7 +6,7 @@ omission). Times are seconds on the monotonic clock.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from kcli.core.classes import dataclass
 
 SLOT = 0.0001
 """Seconds: records that are due within one count from when the first of them was due."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from kcli.core.classes import dataclass
 from kcli.flows.perf.histogram import Histogram
 
 KIND = "PerfReport"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
+from kcli.core.classes import fields
 from kcli.core.kernels.active import IMPLEMENTATION
 from kcli.core.options import ClientOptions, key_of
 from kcli.core.version import __version__

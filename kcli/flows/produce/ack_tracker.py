@@ -5,9 +5,9 @@ only when the position is requested are the rows of the oldest unfinished chunk 
 """
 
 from collections import deque
-from dataclasses import dataclass, field
 from typing import ClassVar
 
+from kcli.core.classes import dataclass, field
 from kcli.core.producer.origins import Rows
 from kcli.flows.inputs.item import Chunk, InputPosition
 

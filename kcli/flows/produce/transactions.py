@@ -7,7 +7,6 @@ aborts the open transaction; its records have failed, unless a checkpoint lets a
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import msgspec
 
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import dataclass
 from kcli.core.error_codes import (
     INVALID_RECORD,
     INVALID_TIMESTAMP,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from kcli.core.classes import NamedTuple
 
 if TYPE_CHECKING:
     from kcli.core.admin.quorum import QuorumDescription, QuorumReplica

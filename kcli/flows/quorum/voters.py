@@ -6,13 +6,14 @@ The majority is checked first: a change is refused after which too few voters wo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from kcli.account.change import Change, Found, Item, Question
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.feature_levels import KRAFT_VERSION
 from kcli.core.admin.quorum import Endpoint, QuorumDescription
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.brokers.listeners import controller_endpoints

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.account.change import Change, Found, Item, Question, is_lost, planned
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.quotas import USER, QuotaEntity
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import BrokerError, KcliError, NotValidatedError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.journal import Draft, Journal, QuotaEntry

@@ -9,8 +9,8 @@ at least two fewer; where there is no such path, no assignment is more even.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.core.types import TopicPartition
 from kcli.output.progress import counted

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.account.change import Change, Found, Item, Question, is_lost
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import monotonic, wall_ms
 from kcli.core.errors import KcliError, NotFoundError, OutcomeUnknownError, PartlyFailedError, TimedOutError
 from kcli.core.exit_codes import ExitCode

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kcli.account.change import Found, Item
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.types import TopicPartition

@@ -3,11 +3,11 @@ far these are: the bytes that are left, and which partitions are done.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.brokers import LogDir
 from kcli.core.admin.reassignments import Reassignment
+from kcli.core.classes import dataclass, field
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition

@@ -7,10 +7,10 @@ references, schema, compatibility``, the last the level of the subject itself, n
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.account.survey import Missing, Survey
+from kcli.core.classes import NamedTuple, replace
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.flows.registry.errors import is_silent
 from kcli.flows.registry.names import TYPES, VersionKey, moved, type_word

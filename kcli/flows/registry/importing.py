@@ -8,11 +8,11 @@ for as long as it takes, and then restored.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from kcli.account.change import Found, Item, Question, planned
 from kcli.account.outcomes import Outcome
+from kcli.core.classes import replace
 from kcli.core.errors import KcliError
 from kcli.flows.journal import CreatedSchemaEntry, Draft, Journal, RegistrySettingEntry, SchemaEntry
 from kcli.flows.registry.errors import (

@@ -6,8 +6,8 @@ A context is a part of a subject's name, ``:.CONTEXT:SUBJECT``; a name without o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.serde.registry.client import Reference, Schema
 

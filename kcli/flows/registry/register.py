@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from kcli.account.change import ChangeOf, Found, Item, Question
 from kcli.account.outcomes import Outcome
+from kcli.core.classes import replace
 from kcli.core.errors import KcliError
 from kcli.flows.journal import CreatedSchemaEntry, Draft
 from kcli.flows.registry.errors import IncompatibleError, NotAppliedError, mode_refusal, wait_until_empty

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from kcli.account.change import ChangeOf, Found, Item, Question
 from kcli.account.outcomes import Outcome
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.flows.journal import Draft, Journal, RegistrySettingEntry
 from kcli.flows.registry.errors import NotAppliedError, RegistryStateError, wait_until_empty

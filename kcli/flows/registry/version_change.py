@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.account.change import ChangeOf, Found, Item
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.flows.registry.errors import is_silent, not_sent, wait_until_empty
 from kcli.flows.registry.names import VersionKey

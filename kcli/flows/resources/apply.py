@@ -8,9 +8,7 @@ line.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
 
 from kcli.account.change import Item
 from kcli.account.outcomes import Outcome
@@ -19,6 +17,7 @@ from kcli.core.admin.acls import AclBinding, AclPattern, AclPermission, AclResou
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigChange, ConfigKind, ConfigOp, ConfigResource
 from kcli.core.admin.quotas import QuotaEntity
+from kcli.core.classes import NamedTuple, dataclass, field
 from kcli.core.errors import AuthError, BrokerError, ConfigError, KcliError, UnsupportedError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.names import is_own_group, is_own_topic

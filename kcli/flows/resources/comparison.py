@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from kcli.account.survey import Missing, Survey
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple
 from kcli.flows.resources.differences import Difference, differences, is_of_kafka
 from kcli.flows.resources.names import is_selected
 from kcli.flows.resources.resource import Kind, Ref, Resource

@@ -9,9 +9,10 @@ they are never compared.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.core.admin.configs import ConfigEntry
+from kcli.core.classes import NamedTuple
 from kcli.flows.configs.key_changes import HIDDEN
 from kcli.flows.configs.resources import ALL_BROKERS
 from kcli.flows.configs.values import is_written_alike, same_value

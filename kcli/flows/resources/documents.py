@@ -9,8 +9,8 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.near_names import near_names
 from kcli.files.yaml_nodes import Items, Node, Pairs, Scalar, YamlError, yaml_documents
 from kcli.flows.resources import jikkou, strimzi, topicctl

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.flows.resources.resource import Place
 from kcli.output.progress import counted

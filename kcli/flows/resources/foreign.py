@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.core.admin.acls import CLUSTER_NAME, AclResource, word
+from kcli.core.classes import NamedTuple, dataclass, field
 from kcli.core.permissions import AclOperation
 from kcli.flows.resources.forms import Made, Spec, check_acl, check_quota
 from kcli.flows.resources.resource import Kind, acl_name, quota_name

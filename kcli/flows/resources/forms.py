@@ -5,11 +5,12 @@ same table files are checked and editors are told (``schema.py``). Pure.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.core.admin.acls import CLUSTER_NAME, AclResource, word
 from kcli.core.admin.quotas import CLIENT_ID, IP, USER
 from kcli.core.admin.users import ScramMechanism, mechanism_name
+from kcli.core.classes import NamedTuple
 from kcli.core.names import is_topic_name
 from kcli.core.permissions import AclOperation
 from kcli.files.yaml_nodes import Items

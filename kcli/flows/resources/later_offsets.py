@@ -5,11 +5,11 @@ have, and decided again when they are there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from kcli.account.change import ChangedError, planned
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import replace
 from kcli.flows.resources.stages import Stage
 from kcli.flows.rewind.change import Offset, OffsetItem
 from kcli.flows.topics.create import NewTopic

@@ -8,10 +8,11 @@ A rule that cannot be judged, as one that compares a number with text, is broken
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from jmespath.exceptions import JMESPathError
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.files.yaml_nodes import Items, Scalar, YamlError, yaml_documents

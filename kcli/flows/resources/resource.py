@@ -21,10 +21,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from kcli.core.classes import NamedTuple, dataclass, field
 from kcli.flows.quotas.values import spelling
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from typing import NamedTuple
+
+from kcli.core.classes import NamedTuple
 
 
 class Sort(Enum):

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
+from kcli.core.classes import NamedTuple
 from kcli.core.near_names import near_names
 from kcli.files.yaml_nodes import Items, Node, Pairs, Scalar
 from kcli.flows.configs.units import number_of

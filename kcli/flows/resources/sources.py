@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.files.user_file import read_bounded
 from kcli.flows.resources.faults import Fault
 from kcli.flows.resources.resource import Place

@@ -8,12 +8,12 @@ of the stages are told as steps: parts of resources.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from kcli.account.change import Change, Item, Question, planned
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple, dataclass, field
 from kcli.core.errors import ConfigError, ConnectError, KcliError, TimedOutError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.journal import Draft, Entry

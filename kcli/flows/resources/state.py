@@ -8,9 +8,8 @@ its kind.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.account.survey import Missing, Survey
 from kcli.core.admin.acls import AclFilter, NoAuthorizerError
@@ -19,6 +18,7 @@ from kcli.core.admin.committed import Committed
 from kcli.core.admin.configs import ConfigEntry, ConfigKind, ConfigResource
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.admin.users import mechanism_name
+from kcli.core.classes import NamedTuple, replace
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnsupportedError
 from kcli.core.names import is_own_group
 from kcli.flows.configs.resources import ALL_BROKERS, NO_SUCH_KIND, explained, shown_name

@@ -5,7 +5,6 @@ password of a credential before it was set, added partitions, records of deleted
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 import msgspec
@@ -15,6 +14,7 @@ from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.admin.users import mechanism_name
+from kcli.core.classes import dataclass
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.acls.create import AclRestore

@@ -7,10 +7,10 @@ same is never shown as a difference, however it is written.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Any
 
+from kcli.core.classes import replace
 from kcli.flows.resources.comparison import Compared
 from kcli.flows.resources.differences import Path
 from kcli.flows.resources.resource import Kind, Resource

@@ -11,8 +11,8 @@ applies. Times are seconds, on any clock that does not step.
 """
 
 from collections.abc import Collection, Hashable, Iterable
-from dataclasses import dataclass
 
+from kcli.core.classes import dataclass
 from kcli.core.group.barrier.arrivals import Arrival, ListedMember
 from kcli.core.types import TopicPartition
 

@@ -5,11 +5,12 @@ members while these are held.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from kcli.account.change import Change, Item, Question, TimeLimit, distinct
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.names import own_group_danger
 from kcli.flows.rewind import text

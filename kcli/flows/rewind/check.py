@@ -5,12 +5,12 @@ Otherwise it sees only the commits recorded then and the offsets committed now, 
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from shlex import quote
 
 from kcli.core import clock
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.group_description import GroupDescription
+from kcli.core.classes import replace
 from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.group_history import GroupHistory

@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from kcli.core import clock
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.commits import Stored
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.preceding import Preceding
+from kcli.core.classes import dataclass, replace
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import GroupMetadata, GroupPartition, OffsetAndMetadata, TopicPartition
 from kcli.files.journal_folder import JournalError

@@ -16,9 +16,9 @@ that began at the new offset can have made the last commit.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.classes import dataclass, field
 from kcli.core.group.barrier.arrivals import ListedMember
 from kcli.core.types import TopicPartition
 from kcli.flows.rewind.attendance import (

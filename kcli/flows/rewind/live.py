@@ -5,9 +5,9 @@
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from kcli.core.admin.group_description import MemberDescription
+from kcli.core.classes import dataclass, field, replace
 from kcli.core.errors import KcliError, MembershipError
 from kcli.core.group.barrier.arrivals import Arrival, ArrivalLog
 from kcli.core.group.barrier.barrier import HOLD_SECONDS, HoldTimes

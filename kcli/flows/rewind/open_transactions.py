@@ -6,11 +6,11 @@ transaction can be found in the group's partition of ``__consumer_offsets`` (KIP
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import UnstableOffsetError
 from kcli.core.admin.transactions import TransactionDescription
+from kcli.core.classes import dataclass
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition

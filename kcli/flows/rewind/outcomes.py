@@ -1,11 +1,11 @@
 """What became of each partition of a rewind: from what was committed, read back and observed. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from kcli.core.admin.commits import Stored
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import MemberDescription
+from kcli.core.classes import dataclass, replace
 from kcli.core.error_codes import (
     GROUP_SUBSCRIBED_TO_TOPIC,
     ILLEGAL_GENERATION,

@@ -1,11 +1,11 @@
 """The plan of a rewind: one object for dry run, prompt, execution and verification. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from shlex import quote
 
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.admin.topics import id_bytes
+from kcli.core.classes import dataclass, field, replace
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import OffsetAndMetadata, TopicPartition

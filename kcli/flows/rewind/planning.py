@@ -1,7 +1,6 @@
 """What every plan needs to know of a cluster, and the plan of one group from it. Changes nothing and joins no group."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from shlex import quote
 from typing import TypeVar
 
@@ -9,6 +8,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription
 from kcli.core.admin.topics import TopicInfo
+from kcli.core.classes import replace
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.types import TopicPartition
 from kcli.files.journal_folder import new_id

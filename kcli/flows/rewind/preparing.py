@@ -6,11 +6,11 @@ until their members have left, and the transactions with their offsets have ende
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.group_description import GroupDescription
+from kcli.core.classes import dataclass, replace
 from kcli.core.clock import monotonic, wall_ms
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.flows.groups.nearest import name_nearest

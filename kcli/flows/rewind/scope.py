@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 
+from kcli.core.classes import dataclass, field
 from kcli.core.errors import ConfigError, NotFoundError
 from kcli.core.near_names import near_names
 from kcli.core.types import TopicPartition

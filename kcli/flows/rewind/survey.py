@@ -5,12 +5,12 @@ that has nothing newer to be read again, never to be skipped.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription
 from kcli.core.admin.topics import TopicInfo
+from kcli.core.classes import dataclass, field, replace
 from kcli.core.cluster.metadata import ELECTION_PATIENCE, no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError

@@ -5,9 +5,8 @@ partition is refused, the other partitions are set.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple, dataclass, field
 from kcli.core.cluster.offsets import OffsetInfo, not_tiered
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode

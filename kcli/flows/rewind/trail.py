@@ -13,8 +13,9 @@ accepts commits of any member for any partition. Three sequences decide what suc
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from kcli.core.classes import dataclass
 
 BLIND_SECONDS = 2.0
 """Between two polls further apart than this, a member may have committed and others may have started from there."""

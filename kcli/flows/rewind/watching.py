@@ -5,10 +5,10 @@ is reported all the same.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.classes import dataclass, field
 from kcli.core.cluster.offsets import LATEST
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition

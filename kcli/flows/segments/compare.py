@@ -6,8 +6,8 @@ its own time: of a compacted topic, records are compared instead.
 
 from collections.abc import Iterator
 from itertools import zip_longest
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.kernels.varint import INT64_MAX
 from kcli.core.logdir.folders import PartitionFolder
 from kcli.core.logdir.partition_log import PartitionLog

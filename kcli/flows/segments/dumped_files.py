@@ -3,8 +3,8 @@
 import os
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.logdir.folders import Found, Missing, find
 from kcli.core.logdir.segment_files import choose_files
 from kcli.core.offline.image import TOPIC

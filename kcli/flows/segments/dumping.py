@@ -3,8 +3,9 @@
 import os
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.codecs.codec import codec_name
 from kcli.core.errors import CorruptRecordsError, DamagedFileError, UnreadableFileError
 from kcli.core.logdir.aborted_index import Aborted, read_aborted_index

@@ -1,7 +1,8 @@
 """What verify found: damage or a note, in which file, at which byte and offset, and what it affects. Pure."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+
+from kcli.core.classes import NamedTuple
 
 DAMAGE, NOTE = "damage", "note"
 

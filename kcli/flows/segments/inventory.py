@@ -6,8 +6,8 @@ it was in sync when the brokers ended, or reaches the high watermark that the ot
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import DamagedFileError, KcliError
 from kcli.core.logdir.folders import PartitionFolder
 from kcli.core.logdir.partition_log import OpenTransaction, PartitionLog

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from decimal import Decimal
 from math import isfinite
 from struct import unpack_from
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ProtocolError
 from kcli.core.group.consumer_protocol import PROTOCOL_TYPE
 from kcli.core.protocol import compiler

@@ -4,8 +4,9 @@ import os
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import DamagedFileError, KcliError
 from kcli.core.logdir.folders import PartitionFolder
 from kcli.core.logdir.partition_log import PartitionLog

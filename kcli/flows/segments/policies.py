@@ -2,8 +2,8 @@
 
 import os
 from collections.abc import Mapping
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.logdir import checkpoints
 from kcli.core.logdir.folders import PartitionFolder, read_file

@@ -6,8 +6,8 @@ Each function gets facts (``walk.Facts``) and what a file says, and returns find
 from base64 import urlsafe_b64encode
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import DamagedFileError
 from kcli.core.logdir.aborted_index import ENTRY, Aborted
 from kcli.core.logdir.leader_epochs import EpochStart

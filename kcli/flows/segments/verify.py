@@ -8,10 +8,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from functools import partial
 
 from kcli.account.survey import Missing
+from kcli.core.classes import dataclass, field
 from kcli.core.errors import DamagedFileError, FileGoneError, KcliError, UnreadableFileError
 from kcli.core.logdir import checkpoints
 from kcli.core.logdir.aborted_index import SUFFIX as TRANSACTION_SUFFIX

@@ -7,10 +7,9 @@ meanwhile. Runs in any thread.
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from struct import Struct
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple, dataclass, field
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.kernels.active import check_log, crc32c
 from kcli.core.kernels.shapes import LogState

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from kcli.account.change import Change, Found, Item, Question, is_lost
 from kcli.account.outcomes import Outcome
@@ -15,6 +15,7 @@ from kcli.core.admin.delegation_tokens import (
     DelegationToken,
     check_encrypted,
 )
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import wall_ms
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.exit_codes import ExitCode

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, count
-from typing import NamedTuple
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigEntry
 from kcli.core.admin.topics import TopicInfo
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.core.types import TopicSpec
 from kcli.flows.configs.units import with_unit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.account.change import Change, Found, Item, Question, is_lost
 from kcli.account.outcomes import Outcome
@@ -13,6 +13,7 @@ from kcli.core.admin.configs import ConfigEntry
 from kcli.core.admin.new_partitions import NotKnownError
 from kcli.core.admin.topic_changes import CreatedTopic
 from kcli.core.admin.topics import TopicInfo
+from kcli.core.classes import NamedTuple
 from kcli.core.cluster.metadata import unknown_topic
 from kcli.core.error_codes import (
     INVALID_CONFIG,

@@ -9,8 +9,8 @@ Tombstones are no loss by time: ``delete.retention.ms`` counts from when compact
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.mirror.topics.configs import (

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from shlex import quote
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConnectError, KcliError, NotValidatedError, TimedOutError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.permitted import denied_topics

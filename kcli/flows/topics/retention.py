@@ -3,11 +3,11 @@ how it is set back. ``kcli undo`` sets it back by the journal.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigChange, ConfigOp
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.configs.alteration import AlterItem

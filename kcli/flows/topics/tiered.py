@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from kcli.account.survey import Missing, Survey
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
+from kcli.core.classes import NamedTuple
 from kcli.core.cluster.offsets import EARLIEST_LOCAL, LATEST_TIERED, OffsetInfo
 from kcli.core.errors import KcliError, NoLeaderError, UnsupportedError
 from kcli.core.types import TopicPartition

@@ -8,8 +8,7 @@ after the last record (KIP-664). Of other producers brokers keep nothing.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kcli.account.survey import Missing, Survey
 from kcli.core.admin.acls import (
@@ -21,6 +20,7 @@ from kcli.core.admin.acls import (
     NoAuthorizerError,
 )
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple, replace
 from kcli.core.errors import KcliError
 from kcli.core.permissions import AclOperation
 from kcli.core.types import TopicPartition

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from shlex import quote
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kcli.account.change import Change, Found, Item, Question, is_lost
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import wall_ms
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.exit_codes import ExitCode

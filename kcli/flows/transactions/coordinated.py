@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.transactions import unknown_id
+from kcli.core.classes import dataclass
 from kcli.core.errors import AuthError, KcliError, NotFoundError, UnsupportedError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.permissions import SOME_USER

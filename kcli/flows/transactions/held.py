@@ -8,10 +8,10 @@ coordinator has it, or if its coordinator's transaction does not contain the par
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import dataclass, replace
 from kcli.core.cluster.metadata import no_partition
 from kcli.core.errors import KcliError, PartlyFailedError, UnsupportedError
 from kcli.core.types import TopicPartition

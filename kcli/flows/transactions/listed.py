@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from kcli.core.classes import NamedTuple
 from kcli.core.types import TopicPartition
 from kcli.flows.transactions.held import HANGING, UNKNOWN, PartitionTransaction, Survey
 

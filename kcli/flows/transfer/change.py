@@ -6,14 +6,13 @@ them.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from shlex import join
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
+from kcli.core.classes import NamedTuple, replace
 from kcli.core.clock import wall_ms
 from kcli.core.cluster.metadata import ELECTION_PATIENCE, no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo

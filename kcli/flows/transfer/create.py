@@ -3,11 +3,11 @@ and what is advised where a group has members, which can neither be waited for n
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 from shlex import join
 
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import replace
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError
 from kcli.flows.groups.description import SHARE, STREAMS

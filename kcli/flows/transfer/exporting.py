@@ -8,12 +8,12 @@ open transaction is not drained: the first record of the transaction counts.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.groups import GroupListing
 from kcli.core.admin.topics import TopicInfo
+from kcli.core.classes import dataclass, replace
 from kcli.core.errors import KcliError
 from kcli.core.names import is_own_group, unknown_group
 from kcli.core.types import GroupPartition, OffsetAndMetadata, TopicPartition

@@ -5,9 +5,9 @@ looked up for them, ``plan_item`` decides. Callers read the cluster and commit.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from kcli.core.admin.committed import Committed
+from kcli.core.classes import dataclass, field
 from kcli.core.cluster.offsets import NOT_FOUND, OffsetInfo
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.exit_codes import ExitCode

@@ -1,7 +1,6 @@
 """A committed offset in a file. A pure value."""
 
-from dataclasses import dataclass, field
-
+from kcli.core.classes import dataclass, field
 from kcli.core.types import TopicPartition
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from kcli.account.change import Change, Found, Item
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.users import SEE, ScramCredential, ScramMechanism, ScramUpsertion, mechanism_name
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.core.near_names import near_names
 from kcli.flows.read_back import UnknownChangeError, lost_answers, wait_until_empty

@@ -1,9 +1,9 @@
 """``kcli pipeline query --follow``: a query on DuckDB that goes on as records arrive."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from types import TracebackType
 
+from kcli.core.classes import replace
 from kcli.core.consumer.subscription import Span
 from kcli.core.options import ConsumerOptions
 from kcli.core.types import TopicPartition

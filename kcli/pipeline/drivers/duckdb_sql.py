@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from types import TracebackType
 
+from kcli.core.classes import replace
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.options import ConsumerOptions
 from kcli.flows.stop import Stop

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import Any, Self
 
 import msgspec
@@ -11,6 +10,7 @@ import msgspec
 from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import id_text
+from kcli.core.classes import replace
 from kcli.core.clock import wall_ms
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.ranges import offsets_in

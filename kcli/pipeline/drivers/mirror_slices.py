@@ -5,13 +5,13 @@ driver looks for ends, topics and partitions. What fails in a way that may pass 
 that cannot be copied any further is reported and left out.
 """
 
-import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
+from kcli.core import classes
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import id_bytes
+from kcli.core.classes import dataclass, field
 from kcli.core.cluster.offsets import LATEST
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
@@ -84,7 +84,7 @@ class Follower:
 
         One slice follows the other; one begins every so many seconds, at once where something is left.
         """
-        self._settings = dataclasses.replace(self._settings, seconds=seconds)
+        self._settings = classes.replace(self._settings, seconds=seconds)
         while not self._stop and self._partitions:
             began = time.monotonic()
             try:
@@ -123,7 +123,7 @@ class Follower:
         )
         self._refreshed = now
         self._process(due, tasks, results, ends)
-        self._settings = dataclasses.replace(self._settings, part=self._settings.part + 1)
+        self._settings = classes.replace(self._settings, part=self._settings.part + 1)
 
     def _due(self, ends: Mapping[TopicPartition, int], now: float) -> list[_Partition]:
         """The partitions with something to copy, and those whose position has to be committed again."""

@@ -1,10 +1,11 @@
 """The tasks of a mirror: what is left to copy of each partition, and what becomes of those that need no task."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import id_text
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition

@@ -1,8 +1,9 @@
 """What ``kcli pipeline profile`` does: pins the ranges, counts, and merges."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import wall_ms
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.options import ConsumerOptions

@@ -1,11 +1,11 @@
 """What ``kcli pipeline replay`` does: chooses records, counts what would go where, and sends them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from hashlib import sha256
 from typing import Any, Self
 
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import replace
 from kcli.core.clock import wall_ms
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError, NotFoundError

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.flows.topics.lifetime import Tally
 from kcli.output.progress import counted, size_text
 from kcli.output.sanitise import visible_line

@@ -8,7 +8,6 @@ import's own. While a group has members, its coordinator refuses a commit of som
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 from kcli.account.change import is_lost
 from kcli.account.outcomes import Outcome
@@ -16,6 +15,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.commits import Stored
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.topics import id_bytes
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.first_records import first_unread_records

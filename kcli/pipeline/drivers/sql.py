@@ -2,8 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
+from kcli.core.classes import replace
 from kcli.flows.stop import Stop
 from kcli.output.progress import Progress
 from kcli.pipeline.cluster_ref import ClusterRef

@@ -9,13 +9,13 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import msgspec
 
 from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple, replace
 from kcli.core.clock import wall_ms
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.ranges import offsets_in

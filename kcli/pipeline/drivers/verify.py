@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.exit_codes import ExitCode

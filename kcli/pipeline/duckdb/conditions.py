@@ -4,11 +4,12 @@ Of ``a and b`` each one; a column of ``source`` beside a literal. They only limi
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sqlglot import exp
+
+from kcli.core.classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ to such a column of a result.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Protocol
 
 from sqlglot import exp
 
+from kcli.core.classes import replace
 from kcli.pipeline.duckdb.typed import (
     BINARY,
     BOOLEAN,

@@ -11,12 +11,12 @@ import queue
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.arrow.export import schema_capsule
 from kcli.core.arrow.fields import table_schema
 from kcli.core.arrow.table import ArrowBatch, BatchStream, fields_for
+from kcli.core.classes import dataclass, field
 from kcli.core.consumer.subscription import Span
 from kcli.core.types import TopicPartition
 from kcli.flows.stop import Stop

@@ -11,10 +11,11 @@ import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kcli.core import clock
 from kcli.core.arrow.table import ArrowBatch
+from kcli.core.classes import NamedTuple
 from kcli.core.consumer import ranges
 from kcli.core.consumer.arrow_reader import ArrowReader
 from kcli.core.consumer.consumer import Consumer

@@ -4,12 +4,12 @@ All other queries change their results with each record, or need memory without 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlglot
 from sqlglot import exp
 
+from kcli.core.classes import dataclass
 from kcli.core.errors import ConfigError
 from kcli.pipeline.duckdb.statement import Statement, translate
 from kcli.pipeline.sql_text import Rewritten

@@ -10,12 +10,12 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 
 from kcli.core.arrow.export import schema_capsule
 from kcli.core.arrow.fields import Field, chosen_columns, table_schema
 from kcli.core.arrow.table import ArrowBatch, BatchStream, fields_for
 from kcli.core.arrow.texts import column_bytes, text_column
+from kcli.core.classes import dataclass
 from kcli.core.consumer.arrow_reader import ArrowReader, RecordFilter
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span

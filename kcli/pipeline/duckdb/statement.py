@@ -11,14 +11,14 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from kcli.core.arrow.fields import RECORD_COLUMNS
+from kcli.core.classes import NamedTuple, dataclass, field, replace
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
 from kcli.pipeline.duckdb.conditions import Condition, EqualTo, conditions_of

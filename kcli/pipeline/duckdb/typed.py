@@ -4,8 +4,8 @@ A cast whose result would differ is a macro of ``macros.py``, which fails where 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from kcli.core.classes import dataclass
 from kcli.pipeline.result_values import HEADERS
 from kcli.pipeline.sql_orders import no_order
 

@@ -1,9 +1,9 @@
 """Compares a file of an export with its manifest: size and SHA-256."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from kcli.core.classes import dataclass
 from kcli.core.errors import ConfigError
 from kcli.pipeline.job import TaskContext
 from kcli.pipeline.manifest import ExportedFile, merged_since

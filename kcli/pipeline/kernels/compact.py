@@ -2,11 +2,11 @@
 have written.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from kcli.core.classes import dataclass
 from kcli.core.errors import ConfigError
 from kcli.output.progress import counted
 from kcli.pipeline.compaction import Merge

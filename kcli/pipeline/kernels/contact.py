@@ -1,9 +1,9 @@
 """What a task sees of the cluster: whether it can read the secrets where it runs, and reach the brokers from there."""
 
 import socket
-from dataclasses import dataclass
 from typing import Any
 
+from kcli.core.classes import dataclass
 from kcli.core.cluster.cluster import bootstrap_nodes
 from kcli.core.errors import KcliError
 from kcli.core.options import ClientOptions

@@ -12,13 +12,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import id_text
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.clock import wall_ms
 from kcli.core.codecs.decompress import stop_requested
 from kcli.core.consumer.consumer import Consumer

@@ -5,10 +5,10 @@ only, in the order of their offsets.
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.admin.topics import id_text
+from kcli.core.classes import dataclass, field
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import DataLossError, TimedOutError

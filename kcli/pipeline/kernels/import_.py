@@ -9,12 +9,12 @@ import socket
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.clock import wall_ms
 from kcli.core.errors import (
     KcliError,

@@ -5,9 +5,9 @@ an error after the first record does not end an attempt: it is in the item, with
 """
 
 import time
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.hooks import NO_HOOKS
 from kcli.core.options import ProducerOptions
 from kcli.flows.perf.load import measure_load

@@ -1,8 +1,8 @@
 """Counts what is in a range of a topic: keys, sizes, times, nulls, and the shape of a sample of JSON values."""
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.consumer.arrow_reader import ArrowReader, RecordFilter
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span

@@ -1,8 +1,8 @@
 """Counts what a topic would do with the records of a file of an export, before they are sent."""
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.flows.topics.lifetime import Terms
 from kcli.pipeline.job import StoppedTaskError, TaskContext
 from kcli.pipeline.manifest import ExportedFile

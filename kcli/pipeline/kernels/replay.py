@@ -8,11 +8,11 @@ however often the task is begun, each record is sent once. A partition has one t
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple, dataclass, replace
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import KcliError, RecordRefusedError, TimedOutError, TransactionAbortableError

@@ -2,9 +2,9 @@
 
 from collections.abc import Generator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kcli.core.classes import dataclass, field
 from kcli.pipeline.cluster_ref import ClusterRef
 from kcli.pipeline.job import TaskContext
 from kcli.pipeline.kernels.export import reading, records_in

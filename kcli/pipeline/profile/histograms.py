@@ -1,7 +1,8 @@
 """Distributions of sizes and times in bounded memory, merged exactly."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from kcli.core.classes import dataclass, field
 
 MOST_SPANS = 2_000
 _FINEST = 0  # a span of 2**0 ms

@@ -1,11 +1,11 @@
 """Infers a JSON Schema from values: which types occur at each path, and which properties are always there."""
 
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
 import msgspec
 
+from kcli.core.classes import dataclass, field
 from kcli.serde.json_text import json_number, parse_json
 
 _decode = msgspec.json.Decoder(float_hook=json_number).decode

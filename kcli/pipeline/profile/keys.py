@@ -6,8 +6,8 @@ number of distinct keys beyond them is estimated by HyperLogLog (Flajolet et al.
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
+from kcli.core.classes import dataclass, field
 from kcli.core.kernels.active import partition_keys
 
 CAPACITY = 50_000

@@ -1,8 +1,8 @@
 """Everything that is counted of a range of records; ranges are merged to partitions, and these to topics."""
 
-from dataclasses import dataclass, field
 from typing import Any
 
+from kcli.core.classes import dataclass, field
 from kcli.pipeline.profile.histograms import Sizes, Times
 from kcli.pipeline.profile.json_shape import Values
 from kcli.pipeline.profile.keys import KeyCounts

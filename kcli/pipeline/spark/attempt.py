@@ -7,12 +7,12 @@ that the processes of all others died.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from pyspark import TaskContext as SparkTask
 from pyspark.accumulators import Accumulator, AccumulatorParam
 
+from kcli.core.classes import dataclass
 from kcli.pipeline.job import Job, TaskContext, TaskResult, killed_error, run_task, stopped_result
 from kcli.pipeline.spark.board import BoardRef, Slot, open_slot
 from kcli.pipeline.spark.worker_process import spare_imports

@@ -10,7 +10,8 @@ import os
 import secrets
 import struct
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from kcli.core.classes import NamedTuple
 
 _TOKEN = 16
 _STOP = _TOKEN  # one byte, after the token

@@ -6,8 +6,8 @@ The user's settings win, except where a promise of kcli depends on its own: thes
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from kcli.core.classes import dataclass
 from kcli.core.errors import ConfigError
 from kcli.pipeline.job import ATTEMPTS
 

@@ -11,9 +11,9 @@ import re
 import shlex
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from kcli.core.classes import dataclass
 from kcli.core.errors import ConfigError
 from kcli.core.extras import installation
 from kcli.files.atomic import replace_file

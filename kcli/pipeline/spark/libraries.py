@@ -3,8 +3,8 @@
 import re
 import sys
 from importlib import metadata
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.core.extras import installation
 

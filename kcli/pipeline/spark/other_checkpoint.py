@@ -7,8 +7,9 @@ here needs pyspark.
 
 import json
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.core.types import TopicPartition
 from kcli.pipeline.spark.stream_offsets import IDENTITY, Identity, Offsets, from_json, unknown_topics

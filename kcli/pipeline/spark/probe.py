@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from pyspark import cloudpickle
 
+from kcli.core.classes import dataclass
 from kcli.core.errors import ConfigError
 from kcli.core.kernels.active import IMPLEMENTATION
 from kcli.core.version import __version__

@@ -4,13 +4,13 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
+from kcli.core.classes import replace
 from kcli.core.errors import KcliError
 from kcli.flows.stop import Stop
 from kcli.pipeline.decoding import ByRange

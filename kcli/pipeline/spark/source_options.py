@@ -6,8 +6,9 @@ pyspark.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
 from kcli.core.options import is_option, spellings

@@ -5,8 +5,8 @@ where. Runs on the driver.
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
+from kcli.core.classes import replace
 from kcli.core.cluster.metadata import no_partition
 from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer

@@ -7,8 +7,9 @@ name a position for each partition.
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.core.names import check_topic
 from kcli.core.positions import OffsetSpec, RangeSpec, check_times, parse_instant, parse_range

@@ -8,10 +8,10 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from kcli.core.arrow.fields import COLUMNS, RECORD_COLUMNS
+from kcli.core.classes import dataclass, fields, replace
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names

@@ -4,13 +4,13 @@ At least once: a task that Spark repeats sends its rows again.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import BinaryType, StructType
 
+from kcli.core.classes import dataclass
 from kcli.core.errors import ConfigError, TimedOutError
 from kcli.core.near_names import near_names
 from kcli.core.options import ProducerOptions

@@ -9,8 +9,9 @@ is kept: a broker that lags does not list a topic either, and the topic must not
 """
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError, DataLossError, KcliError
 from kcli.core.types import TopicPartition
 from kcli.pipeline.plan import Slice

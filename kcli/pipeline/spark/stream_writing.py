@@ -13,8 +13,6 @@ no task now: the driver looks for such after the first batch of a run, the only 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -23,6 +21,7 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 from pyspark.sql.types import StructType
 
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError, DataLossError, KcliError
 from kcli.core.names import STREAMS

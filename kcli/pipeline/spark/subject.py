@@ -1,8 +1,8 @@
 """What is examined by ``examination.py``."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from kcli.core.classes import dataclass
 from kcli.pipeline.cluster_ref import ClusterRef
 
 

@@ -9,10 +9,11 @@ import time
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pyspark import InheritableThread
 
+from kcli.core.classes import NamedTuple
 from kcli.flows.stop import Stop
 from kcli.pipeline.job import StoppedTaskError
 from kcli.pipeline.spark.session import Session

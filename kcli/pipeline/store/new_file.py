@@ -2,7 +2,9 @@
 
 import hashlib
 import io
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
+
+from kcli.core.classes import NamedTuple
 
 _BLOCK = 1 << 20
 

@@ -5,9 +5,10 @@ it. A URL carries no credentials.
 import os
 import re
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.pipeline.arrow_library import check_pyarrow
 from kcli.pipeline.store.errors import text_of

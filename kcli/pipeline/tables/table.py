@@ -12,11 +12,11 @@ committed last is in the commit: a run that was killed after it finds that out, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.pipeline.manifest import (

@@ -6,12 +6,12 @@ The members of an object are columns of their own, ``value_NAME`` and ``key_NAME
 
 import base64
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 
+from kcli.core.classes import dataclass
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.types import Header, TopicPartition

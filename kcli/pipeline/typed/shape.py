@@ -9,10 +9,11 @@ Imports pyarrow: the module is imported where columns are made.
 import base64
 from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
+from kcli.core.classes import NamedTuple
 from kcli.serde.json_text import dump_json
 
 Convert = Callable[[Any], Any]

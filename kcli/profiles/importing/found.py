@@ -1,7 +1,9 @@
 """What a file of another tool says about one cluster, as kcli's options. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+from kcli.core.classes import NamedTuple
 
 Pairs = list[tuple[str, str]]
 

@@ -6,7 +6,6 @@ millisecond. Everything is bytes in memory; ``folder.py`` decides what is writte
 
 import ipaddress
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from cryptography import x509
@@ -15,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import pkcs12
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from kcli.core.classes import dataclass
 from kcli.core.secret import Secret
 
 _LIFETIME = timedelta(days=3650)

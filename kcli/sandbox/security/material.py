@@ -8,10 +8,10 @@ import json
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from kcli.core.classes import dataclass
 from kcli.core.extras import installation
 from kcli.core.secret import Secret
 from kcli.files.atomic import replace_file

@@ -3,8 +3,9 @@
 Names only: passwords are random, and nothing here reads or writes a file. Light, as ``discovery`` loads it.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from kcli.core.classes import dataclass
 
 ADMIN = "admin"
 """A super user."""

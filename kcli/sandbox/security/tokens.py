@@ -6,13 +6,13 @@ Needs the packages ``cryptography``, as ``certificates.py``, and ``PyJWT``.
 
 import json
 import time
-from dataclasses import dataclass
 
 import jwt
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 
+from kcli.core.classes import dataclass
 from kcli.core.secret import Secret
 from kcli.sandbox.security.names import AUDIENCE, ISSUER
 

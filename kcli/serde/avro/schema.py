@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
+from kcli.core.classes import dataclass, field
 from kcli.core.extras import library
 from kcli.serde.json_text import parse_json
 

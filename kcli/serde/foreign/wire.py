@@ -7,9 +7,9 @@ of 4 or 8 bytes, or the id in a header and nothing in front. Its Protobuf may ha
 import struct
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from uuid import UUID
 
+from kcli.core.classes import dataclass, replace
 from kcli.core.types import Header
 from kcli.serde.errors import DecodeError
 from kcli.serde.serde import SerdeContext

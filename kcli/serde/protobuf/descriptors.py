@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kcli.core.classes import dataclass
 from kcli.core.extras import library
 from kcli.serde.protobuf.protoc import compile_path, compile_texts
 from kcli.serde.protobuf.well_known import is_well_known, well_known_file

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.errors import OutcomeUnknownError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.net.http_address import HttpAddress

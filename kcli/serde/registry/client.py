@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 from uuid import UUID
 
+from kcli.core.classes import dataclass
 from kcli.serde.errors import RegistryError, SchemaNotFoundError
 from kcli.serde.framing import SchemaId
 from kcli.serde.lru import Lru

@@ -4,11 +4,11 @@ They are declared as in ``kcli.core.options``, so that help, checks and hiding o
 options of a Kafka client: callers that collect keys first check ``is_registry_key`` (``profiles/secret_keys.py``).
 """
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from kcli.core import classes
+from kcli.core.classes import dataclass
 from kcli.core.errors import ConfigError
 from kcli.core.options import Vocabulary, option, parse_value
 from kcli.core.secret import Secret
@@ -186,7 +186,7 @@ class RegistryOptions:
     @classmethod
     def build(cls, values: Mapping[str, Any]) -> "RegistryOptions":
         """From values by field name; other names are ignored."""
-        names = {field.name for field in dataclasses.fields(cls)}
+        names = {field.name for field in classes.fields(cls)}
         return cls(**{name: value for name, value in values.items() if name in names})
 
 
@@ -213,7 +213,7 @@ _REFUSED = {
 """
 
 
-def registry_field(key: str, origin: str = "") -> "dataclasses.Field[Any]":
+def registry_field(key: str, origin: str = "") -> "classes.Field[Any]":
     """The option that ``key`` spells; ConfigError with the nearest name for an unknown key."""
     refused = None if key in _REGISTRY.fields else _refusal(key.removeprefix("schema.registry."))
     if refused is not None:

@@ -8,10 +8,10 @@ import json
 import ssl
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from typing import Any
 from urllib.parse import urlsplit
 
+from kcli.core.classes import fields
 from kcli.core.errors import AuthError, ConfigError
 from kcli.core.net.http import HttpClient, Policy, UnansweredError
 from kcli.core.net.http_address import HttpAddress

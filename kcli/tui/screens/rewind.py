@@ -5,7 +5,6 @@ It has no client: a thread of its own does the work (``errands.py``), and the sc
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import Enum
 
 from textual.app import ComposeResult
@@ -14,6 +13,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from kcli.core.classes import replace
 from kcli.flows.monitor.snapshot import Event
 from kcli.output.sanitise import visible_line
 from kcli.tui.actions import Actions, CancelledError, Proposal, Result, Rewinding, Wish

@@ -1,7 +1,6 @@
 """The options of ``groups rewind`` as the user gave them: what they mean, and which cannot be combined."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, fields
 from typing import Any
 
 import click
@@ -11,6 +10,7 @@ from kcli.commands.shared.cluster import unique
 from kcli.commands.shared.offset_spec import instant_text, is_ago, offset_spec
 from kcli.commands.shared.params import DURATION
 from kcli.commands.shared.usage import usage
+from kcli.core.classes import dataclass, fields
 from kcli.core.clock import wall_ms
 from kcli.core.positions import SPECIAL_NAMES, OffsetSpec
 from kcli.flows.rewind.barriers import LONGEST_HOLD

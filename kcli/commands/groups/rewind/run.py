@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,6 +18,7 @@ from kcli.commands.shared.offset_spec import has_terminal
 from kcli.commands.shared.record_consumer import record_consumer
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import replace
 from kcli.core.options import ConsumerOptions
 from kcli.flows.rewind.barriers import Barriers
 from kcli.flows.rewind.change import OffsetsChange

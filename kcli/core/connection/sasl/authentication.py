@@ -4,8 +4,9 @@ The same on a new connection and on an established one whose session is about to
 """
 
 from collections.abc import Generator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from kcli.core.classes import NamedTuple
 from kcli.core.connection.sasl.exchange import Exchange, ExchangeError, First, Last
 from kcli.core.connection.sasl.login import Login
 from kcli.core.connection.steps import Ahead, Await, Compute, Send

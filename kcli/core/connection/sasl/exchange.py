@@ -1,9 +1,9 @@
 """What all mechanisms have in common: their credentials, and the conversation as a generator."""
 
 from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass
 from typing import Any
 
+from kcli.core.classes import dataclass
 from kcli.core.connection.steps import Compute
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions, key_of

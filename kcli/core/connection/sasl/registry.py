@@ -1,9 +1,9 @@
 """The mechanisms by name, and the checks that come before any byte is sent. A mechanism is a module with ``prepare``."""
 
-import dataclasses
 import importlib
-from typing import NamedTuple
 
+from kcli.core import classes
+from kcli.core.classes import NamedTuple
 from kcli.core.connection.sasl.exchange import Credentials
 from kcli.core.connection.sasl.login import Login
 from kcli.core.errors import ConfigError
@@ -54,7 +54,7 @@ def login_of(options: ClientOptions) -> Login:
 def _check_options(options: ClientOptions) -> None:
     """ConfigError for an option of another mechanism: what it was to do would not happen."""
     name = options.sasl_mechanism
-    for field in dataclasses.fields(ClientOptions):
+    for field in classes.fields(ClientOptions):
         users = mechanisms_of(field.name)
         if users and name not in users and getattr(options, field.name) != field.default:
             raise ConfigError(

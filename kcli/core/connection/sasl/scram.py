@@ -12,8 +12,8 @@ import binascii
 import hashlib
 import hmac
 import secrets
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.connection.sasl.exchange import (
     CHECK_PASSWORD,
     LARGEST_MESSAGE,

@@ -1,8 +1,8 @@
 """A bearer token, as a provider of tokens returns it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from kcli.core.classes import dataclass, field
 from kcli.core.secret import Secret
 
 

@@ -5,8 +5,8 @@ subscription cannot be read gets nothing and is reported; the other members are 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 
+from kcli.core.classes import dataclass, replace
 from kcli.core.errors import ConfigError, ProtocolError
 from kcli.core.group.assignors.assignor import Assigned, Assignor
 from kcli.core.group.assignors.sticky import Claim, existing

@@ -8,8 +8,8 @@ of two in the same generation neither. Partitions that do not exist have no owne
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from kcli.core.classes import dataclass
 from kcli.core.errors import ProtocolError
 from kcli.core.group.assignors.assignor import RebalanceProtocol, in_order, takers
 from kcli.core.group.assignors.balance import balance

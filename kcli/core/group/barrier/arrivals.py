@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable
-from typing import NamedTuple
+
+from kcli.core.classes import NamedTuple
 
 
 class ListedMember(NamedTuple):

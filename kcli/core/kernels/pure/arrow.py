@@ -7,8 +7,8 @@ one of the columns.
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from struct import Struct
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.kernels.arrow_ops import (
     FRAMED,
     HEADERS,

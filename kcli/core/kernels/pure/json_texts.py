@@ -7,8 +7,8 @@ exponent is a double.
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.kernels.arrow_ops import Array
 from kcli.core.kernels.pure.arrow import bytes_array
 

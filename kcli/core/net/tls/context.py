@@ -3,20 +3,20 @@
 Imported by clients that use TLS: a plaintext client does not load ``ssl``.
 """
 
-import dataclasses
 import os
 import ssl
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from kcli.core import classes
 from kcli.core.errors import ConfigError
 from kcli.core.net.tls.stores import Identity, Stores, authorities, identity
 from kcli.core.options import ClientOptions
 from kcli.core.secret import Secret
 
 _NO_NAME_CHECK = ("none", "")
-_STORE_FIELDS = [field.name for field in dataclasses.fields(Stores) if field.name != "prefix"]
+_STORE_FIELDS = [field.name for field in classes.fields(Stores) if field.name != "prefix"]
 
 
 class ClientContext(ssl.SSLContext):

@@ -6,9 +6,8 @@ opened by the library ``cryptography`` (the extra ``pkcs12``).
 
 import os
 import shlex
-from dataclasses import dataclass
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.errors import ConfigError
 from kcli.core.extras import installation
 from kcli.core.net.tls.pem_files import (

@@ -6,7 +6,8 @@ Python's ``ssl`` decodes only certificates of a peer, and only those that it has
 import calendar
 import time
 from datetime import UTC, datetime
-from typing import NamedTuple
+
+from kcli.core.classes import NamedTuple
 
 _SEQUENCE, _UTC_TIME, _GENERALIZED_TIME, _VERSION = 0x30, 0x17, 0x18, 0xA0
 

@@ -4,8 +4,8 @@ Kafka calls the number the key's version; since 4.0 also the record's type. An u
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from kcli.core.classes import dataclass
 from kcli.core.protocol.schema import Struct
 from kcli.core.protocol.stored import group_records, share_records, transaction_records
 

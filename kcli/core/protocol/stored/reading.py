@@ -1,7 +1,8 @@
 """Reads a stored record: the bytes of a key or value as one of the tables beside this. Pure."""
 
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ProtocolError
 from kcli.core.protocol import compiler
 from kcli.core.protocol.codec import Buffer, read_uvarint

@@ -13,7 +13,6 @@ between would allow what neither cluster allows:
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from kcli.account.change import ChangedError, planned
 from kcli.account.outcomes import Outcome
@@ -25,6 +24,7 @@ from kcli.core.admin.acls import (
     NoAuthorizerError,
 )
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple
 from kcli.core.error_codes import CLUSTER_AUTHORIZATION_FAILED
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.exit_codes import ExitCode

@@ -1,11 +1,11 @@
 """What becomes of the ACLs of a job: in its plan, and at its end. Pure."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from kcli.account.change import Question
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.acls import AclBinding
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.flows.acls.rows import ACL, acl_row
 from kcli.flows.mirror.topics.preflight import Denied

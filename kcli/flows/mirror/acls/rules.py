@@ -25,10 +25,9 @@ so that no rule maps it.
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import NamedTuple
 
 from kcli.core.admin.acls import AclBinding, AclPattern, AclPermission, AclResource
+from kcli.core.classes import NamedTuple, replace
 from kcli.core.errors import ConfigError
 from kcli.core.permissions import AclOperation
 from kcli.flows.mirror.topics.routes import Rename, is_pattern, renamed, rule, select_topics

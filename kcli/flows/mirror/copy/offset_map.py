@@ -9,8 +9,8 @@ one changes, so a checkpoint writes a few hundred bytes however long the map is.
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import CorruptRecordsError, DataLossError
 from kcli.core.kernels.varint import encode_varint, read_varlong
 

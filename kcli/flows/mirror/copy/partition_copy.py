@@ -6,9 +6,9 @@ passes what is confirmed without a hole before it, so a run that begins there lo
 
 from collections import deque
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from kcli.core import clock
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import DataLossError, KcliError
 from kcli.core.producer.origins import Rows
 from kcli.core.types import TopicPartition

@@ -5,8 +5,8 @@ election, a transaction that is about to end): each kind has its time until it c
 """
 
 from enum import StrEnum
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError, TimedOutError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition

@@ -7,8 +7,8 @@ the consumer reports counts only after polls that follow each other at once (``p
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import wall_ms
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.open_transactions import OpenTransaction

@@ -4,10 +4,10 @@ A change that the target refuses is reported once; one that may succeed later is
 """
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigChange, ConfigKind, ConfigOp, ConfigResource
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.flows.mirror.copy.errors import may_pass
 from kcli.flows.mirror.topics.configs import ConfigSync, Values, differences, followed_changes

@@ -7,10 +7,10 @@ cluster that shows other topics, and not that it may not be described.
 """
 
 from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple
 
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import monotonic
 from kcli.core.error_codes import UNKNOWN_TOPIC_OR_PARTITION
 from kcli.core.errors import BrokerError, KcliError

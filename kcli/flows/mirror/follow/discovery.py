@@ -4,9 +4,10 @@ What cannot be copied exactly is refused once, with the reason; the other topics
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple
 from kcli.core.cluster.offsets import EARLIEST
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import AuthError, ConfigError, KcliError

@@ -5,8 +5,8 @@ answer, recognises them.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.mirror.groups.offsets import Mapped, Verdict, remembered
 from kcli.flows.mirror.job.state import (

@@ -7,11 +7,12 @@ target, its coordinator refuses a commit of somebody else.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.account.change import is_lost
 from kcli.account.outcomes import Outcome
 from kcli.account.survey import Missing
+from kcli.core.classes import NamedTuple
 from kcli.core.error_codes import (
     ILLEGAL_GENERATION,
     REBALANCE_IN_PROGRESS,

@@ -1,8 +1,8 @@
 """Which groups a mirror syncs: names, globs and regular expressions, as for topics. Pure."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.core.names import is_own_group, own_group_note
 from kcli.flows.mirror.topics.routes import pattern

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.account.change import Change, Found, Item, Question, planned
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode

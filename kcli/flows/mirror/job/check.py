@@ -5,11 +5,11 @@ is a finding.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.first_records import FirstRecord
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode

@@ -5,8 +5,8 @@ What cannot be known does not hold: a lag that nobody can read is no small lag.
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.copy.partition_state import State
 from kcli.flows.mirror.job.state import RUNNING_MS

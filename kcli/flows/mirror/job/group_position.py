@@ -6,11 +6,11 @@ belongs to, so that a recreated topic or another source is noticed, and what the
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import NamedTuple
 
 import msgspec
 
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import wall_ms
 from kcli.core.errors import DataLossError, KcliError
 from kcli.core.names import MIRRORS

@@ -11,10 +11,10 @@ import secrets
 import socket
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 import msgspec
 
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import wall_ms
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import DataLossError, KcliError

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from kcli.core.classes import NamedTuple
 from kcli.flows.mirror.copy.partition_state import State
 from kcli.output.progress import counted
 

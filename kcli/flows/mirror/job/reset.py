@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from kcli.account.change import Change, Found, Item, Question, planned
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import wall_ms
 from kcli.core.cluster.offsets import OffsetInfo, not_tiered
 from kcli.core.errors import DataLossError, KcliError, NotFoundError

@@ -13,10 +13,11 @@ the name alone, which named the source, the selectors and the rename rules: such
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import msgspec
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.copy.offset_map import OffsetMap

@@ -4,9 +4,10 @@ A record is as old as its last write, so whether a job runs is asked of the grou
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import wall_ms
 from kcli.core.hooks import Hooks
 from kcli.core.types import TopicPartition

@@ -8,11 +8,12 @@ they stand for (``FencedStore``). All jobs that write to a cluster share the top
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from typing import NamedTuple, Self
+from typing import Self
 
 import msgspec
 
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import wall_ms
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.consumer.consumer import Consumer

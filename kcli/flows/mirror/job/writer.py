@@ -4,9 +4,9 @@ it writes meanwhile or afterwards.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError
 from kcli.core.hooks import Hooks

@@ -8,9 +8,9 @@ warns, since its other topics should not stop.
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition

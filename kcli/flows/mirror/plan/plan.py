@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import AuthError, KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.acls.plan import AclPlan

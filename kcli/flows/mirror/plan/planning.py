@@ -1,9 +1,9 @@
 """What a run copies, and from where: the plan at its start, and the one with which it goes on after a fence."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import dataclass
 from kcli.core.clock import wall_ms
 from kcli.core.cluster.offsets import EARLIEST, LATEST
 from kcli.core.consumer import ranges

@@ -20,11 +20,12 @@ import os
 import socket
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import wall_ms
 from kcli.core.cluster.offsets import LATEST, OffsetInfo
 from kcli.core.errors import ConfigError, KcliError, NotFoundError

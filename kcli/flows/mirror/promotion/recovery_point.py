@@ -10,8 +10,8 @@ It is made of what the job has saved once no instance of it can write any more, 
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition

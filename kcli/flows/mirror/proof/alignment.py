@@ -8,7 +8,8 @@ and records in another order are found to be missing at one place, and too many 
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+
+from kcli.core.classes import NamedTuple
 
 
 class Gap(NamedTuple):

@@ -11,8 +11,8 @@ time for another part of them.
 import math
 from collections.abc import Callable, Collection, Iterator
 from hashlib import blake2b
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import CorruptRecordsError, KcliError
 from kcli.core.kernels.shapes import DIGEST_SIZE

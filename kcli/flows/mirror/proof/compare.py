@@ -9,10 +9,9 @@ that differs. What the target has beside the map is told apart by ``repetition``
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple, dataclass, field, replace
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.subscription import Span

@@ -14,8 +14,8 @@ Digests detect accidents, not records that were made to have the same digest (``
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from struct import Struct
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.kernels.active import decode_headers, encode_headers
 from kcli.core.kernels.shapes import DIGEST_SIZE, NO_HEADERS, NO_RECORDS, DigestPiece, Row
 from kcli.core.records.passing import offsets_taken, rows_taken

@@ -7,8 +7,8 @@ are divided into buckets by their digests, and the partition is read once for ea
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import blake2b
 from struct import Struct
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.kernels.shapes import Row

@@ -13,7 +13,8 @@ in order; after several kills it does so again and again. Anything else was writ
 
 from array import array
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+
+from kcli.core.classes import NamedTuple
 
 
 class Told(NamedTuple):

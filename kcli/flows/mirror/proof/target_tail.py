@@ -1,9 +1,9 @@
 """What the target has behind the last record that a job knows of: read once no instance of the job can write any more."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from kcli.core.admin.admin import Admin
+from kcli.core.classes import NamedTuple
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import KcliError

@@ -8,8 +8,8 @@ default of its version). A topic that nobody configured differs as soon as its b
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.flows.configs.units import with_unit
 from kcli.output.progress import size_text, time_span_text
 

@@ -6,8 +6,8 @@ headers. A missing permission is reported for all topics at once. Warnings leave
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.names import STATE_TOPIC

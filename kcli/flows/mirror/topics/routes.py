@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import NamedTuple
 
+from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError, NotFoundError
 from kcli.core.names import STATE_TOPIC as STATE_TOPIC  # noqa: PLC0414 - a target that is refused, too
 from kcli.core.names import is_own_topic, is_topic_name

@@ -1,11 +1,11 @@
 """Reads what a mirror must know of both clusters before it copies: topics, configurations, permissions."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigEntry, ConfigKind, ConfigResource
 from kcli.core.admin.topics import TopicInfo
+from kcli.core.classes import NamedTuple
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.flows.mirror.topics.configs import ConfigSync, Values, values_of_new_topics

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from shlex import quote
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.account.change import Item, Question
 from kcli.account.outcomes import Outcome
+from kcli.core.classes import NamedTuple
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError
 from kcli.flows.rewind.change import CHANGE, COLUMNS, ENDS, FOUND, NOT_PROVEN, PlannedOffsets, given_up

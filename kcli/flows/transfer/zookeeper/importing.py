@@ -6,8 +6,8 @@ disk before the first node is set, in the text format that ``groups import --zoo
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from kcli.core.classes import dataclass
 from kcli.core.errors import KcliError, OutcomeUnknownError
 from kcli.files.atomic import replace_file, sync_folder
 from kcli.files.journal_folder import JournalError, new_id

@@ -6,7 +6,8 @@ numbered its own partitions, so such a name is not a partition of a current clus
 """
 
 import re
-from typing import NamedTuple
+
+from kcli.core.classes import NamedTuple
 
 CONSUMERS = "/consumers"
 ANY_BROKER = -1

@@ -3,8 +3,8 @@ Pure.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
+from kcli.core.classes import dataclass, field
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.flows.rewind.plan import NotPossibleError
 from kcli.flows.transfer.formats.zookeeper_text import offset_node

@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 from kcli.account.survey import Missing
+from kcli.core.classes import dataclass
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.names import is_topic_name
 from kcli.core.near_names import near_names

@@ -12,10 +12,10 @@ import re
 import socket
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
+from kcli.core.classes import dataclass
 from kcli.core.clock import monotonic
 from kcli.core.errors import (
     AuthError,

@@ -2,6 +2,8 @@
 
 from itertools import permutations
 
+import pytest
+
 from kcli.core.admin.commit_columns import CommitColumns, CommitReader
 from kcli.core.protocol import codec, compiler
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchResponsePartitions, OffsetFetchResponseTopics
@@ -9,6 +11,11 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 LAST = 9
+
+
+@pytest.fixture(autouse=True)
+def _as_large_responses_are_read(monkeypatch):
+    monkeypatch.setattr(compiler, "_ENOUGH", -1)
 
 
 def part(

@@ -1,5 +1,6 @@
 """One socket's life with a made-up socket: the next address, partial writes, ends, and what TLS holds back."""
 
+import _socket
 import errno
 import socket as socket_module
 import ssl
@@ -124,7 +125,7 @@ def made() -> list[FakeSocket]:
 @pytest.fixture
 def rig(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
     FakeSocket.made, FakeSocket.plan = [], {}
-    monkeypatch.setattr(socket_module, "socket", FakeSocket)
+    monkeypatch.setattr(_socket, "socket", FakeSocket)
     selector = FakeSelector(Clock())
     found = Rig(loop_on(selector, monkeypatch), selector)
     yield found

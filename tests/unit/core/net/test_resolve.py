@@ -1,5 +1,6 @@
 """Names to addresses, without asking any resolver but the literal one."""
 
+import _socket
 import socket
 
 import pytest
@@ -34,7 +35,7 @@ def test_a_name_that_does_not_resolve_is_named(monkeypatch: pytest.MonkeyPatch, 
     def fails(*_: object, **__: object) -> None:
         raise failure
 
-    monkeypatch.setattr(socket, "getaddrinfo", fails)
+    monkeypatch.setattr(_socket, "getaddrinfo", fails)
     with pytest.raises(ConnectError) as error:
         lookup("nowhere.example", 9092)
     assert "nowhere.example" in error.value.what

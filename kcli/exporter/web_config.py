@@ -111,6 +111,8 @@ def read_web_config(path: str) -> WebConfig:
 
 def _users(path: str, users: Mapping[str, Any]) -> Mapping[str, str]:
     for name, known in users.items():
+        if ":" in name:
+            raise _unusable(path, f"there is a colon in the user {name}, which ends a name where it is sent")
         if not (isinstance(known, str) and is_hash(known)):
             old = isinstance(known, str) and known.startswith(("$5$", "$6$"))
             why = (

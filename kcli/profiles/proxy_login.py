@@ -1,5 +1,6 @@
 """The login that ``proxy.url`` may have before its host, as options of its own: the URL that is shown has none. Pure."""
 
+import re
 from collections.abc import Iterable, Sequence
 from urllib.parse import unquote
 
@@ -26,13 +27,14 @@ def split_login(pairs: Iterable[Pair]) -> list[Pair]:
     """The same pairs, with the login of a URL as ``proxy.username`` and ``proxy.password``."""
     found: list[Pair] = []
     for pair in pairs:
-        scheme, colons, rest = pair.text.rpartition("://")
-        login, at, host = rest.rpartition("@")
+        scheme = re.match(r"(?:[A-Za-z][A-Za-z0-9+.-]*://)?", pair.text)
+        assert scheme is not None
+        login, at, host = pair.text[scheme.end() :].rpartition("@")
         if not at or not _is_url(pair):
             found.append(pair)
             continue
         user, colon, password = login.partition(":")
-        found.append(pair._replace(text=f"{scheme}{colons}{host}"))
+        found.append(pair._replace(text=f"{scheme[0]}{host}"))
         found.append(pair._replace(key=_USER, text=unquote(user)))
         if colon:
             found.append(pair._replace(key=_PASSWORD, text=unquote(password)))

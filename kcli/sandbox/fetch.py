@@ -48,7 +48,8 @@ class Fetcher:
 
     def size(self, path: str) -> int:
         """Bytes of the file, as the repository announces them (0: it does not say)."""
-        return int(self._answer("HEAD", path).header("content-length") or 0)
+        said = self._answer("HEAD", path).header("content-length")
+        return int(said) if said.isascii() and said.isdigit() else 0
 
     def fetch(self, path: str, target: Path, *, on_bytes: Callable[[int], None]) -> str:
         """Store the file at ``target``; its SHA-1. ``on_bytes`` is called with the bytes of each chunk, negative when a

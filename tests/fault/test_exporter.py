@@ -499,6 +499,8 @@ WRONG = [
     (["--tls-certificate", "pyproject.toml"], 2, "it is not a PEM file"),
     (["--web-config", "none"], 2, "cannot read the web configuration none"),
     (["--web.config.file", "x", "--tls-certificate", "x"], 2, "--tls-certificate with --web-config"),
+    (["--web-config", "x", "--tls-key", "x"], 2, "--tls-key with --web-config"),
+    (["--web-config", "x", "--tls-client-ca", "x"], 2, "--tls-client-ca with --web-config"),
     (["--web.config.file", "/"], 2, "it is a folder"),
     (["-o", "table"], 2, "there is no output format 'table'"),
     (["--max-series", "0"], 2, "must be at least 1"),

@@ -164,6 +164,14 @@ def refusing_proxy(world: World) -> None:
         assert (len(through.asked), server.asked) == (1, [])
 
 
+def garbled_proxy(world: World) -> None:
+    """What is wrong is said of the way, not of the server alone."""
+    with Server(hangs_up) as through, world.server(NOT_LOOPBACK, tls=True) as server:
+        world.patch.setenv("HTTPS_PROXY", through.url.replace("//", f"//{PROXY_USER}"))
+        assert through.url in world.refused(server.url).why
+        assert server.asked == []
+
+
 def no_proxy_of_http(world: World) -> None:
     world.patch.setenv("HTTPS_PROXY", f"socks5://{PROXY_USER}127.0.0.1:1")
     assert "HTTPS_PROXY" in world.refused("https://127.0.0.2:1").what
@@ -247,7 +255,7 @@ def huge_body(world: World) -> None:
 def redirected(world: World) -> None:
     """Followed by downloads only, and without credentials to another server."""
     with world.server() as server, world.server() as other:
-        server.answer = says(302, Location=f"{other.url}/there")
+        server.answer = says(302, Location=f"{other.url}/there#part")
         url = server.url if world.user.tls_only else server.url.replace("//", f"//{PROXY_USER}")
         if world.user.redirects:
             world.ask(url)
@@ -274,8 +282,8 @@ def headers(world: World) -> None:
 
 
 RULES = [
-    plain_proxy, tls_proxy, proxy_of_all, proxy_by_tls, exempt, loopback_has_no_proxy, refusing_proxy, no_proxy_of_http,
-    untrusted, wrong_name, plain_credentials, busy, lasting, too_busy, hung_up, slow_head, huge_body, redirected,
+    plain_proxy, tls_proxy, proxy_of_all, proxy_by_tls, exempt, loopback_has_no_proxy, refusing_proxy, garbled_proxy,
+    no_proxy_of_http, untrusted, wrong_name, plain_credentials, busy, lasting, too_busy, hung_up, slow_head, huge_body, redirected,
     redirected_to_plain, headers,
 ]  # fmt: skip
 

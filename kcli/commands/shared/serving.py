@@ -40,19 +40,24 @@ class Serving:
 
     def check(self, command: str) -> None:
         """Usage errors."""
-        for option, file in (("--tls-key", self.tls_key), ("--tls-client-ca", self.tls_client_ca)):
+        of_tls = {
+            "--tls-certificate": self.tls_certificate,
+            "--tls-key": self.tls_key,
+            "--tls-client-ca": self.tls_client_ca,
+        }
+        for option, file in of_tls.items():
+            if file is not None and self.web_config is not None:
+                raise usage(
+                    f"{command}: {option} with --web-config",
+                    why="the web configuration says whether the pages are served over TLS",
+                    do="give cert_file, key_file and client_ca_file in its tls_server_config",
+                )
             if file is not None and self.tls_certificate is None:
                 raise usage(
                     f"{command}: {option} without --tls-certificate",
                     why="a server needs a certificate of its own for TLS",
                     do="add --tls-certificate FILE",
                 )
-        if self.web_config is not None and self.tls_certificate is not None:
-            raise usage(
-                f"{command}: --tls-certificate with --web-config",
-                why="the web configuration says whether the pages are served over TLS",
-                do="give cert_file, key_file and client_ca_file in its tls_server_config",
-            )
 
     def server(self, site: Site, warn: Callable[[str], object]) -> Server:
         """The server, which listens and does not accept yet. Raises ConfigError, or PortTakenError."""

@@ -559,8 +559,12 @@ class Connection:
 
     def _note_throttle(self, api_name: str, pause_ms: int, now: float) -> None:
         """KIP-219: the broker reads nothing from this connection meanwhile: send nothing, and extend deadlines."""
-        self._quiet_until = max(self._quiet_until, now + pause_ms / 1000)
+        longer = max(0.0, now + pause_ms / 1000 - max(now, self._quiet_until))
+        self._quiet_until = max(now, self._quiet_until) + longer
         self._in_flight.postpone(pause_ms / 1000)
+        self._waiting = deque((one, future, deadline + longer) for one, future, deadline in self._waiting)
+        for ahead in self._ahead:
+            ahead.deadline += longer
         what = f"{self.node} asks for a pause of {pause_ms} ms after {api_name}: a quota is exceeded"
         self._hooks.log("info", "proto", what)
 
@@ -620,7 +624,8 @@ class Connection:
         self.session.begin(now, lifetime)
         self._report_session(lifetime)
         self._cell.apply(Event.HANDSHAKE_DONE, "the broker accepts requests")
-        self._flush_waiting(now)
+        if now >= self._quiet_until:
+            self._flush_waiting(now)
 
     def _report_session(self, lifetime: float) -> None:
         login = self.session.login

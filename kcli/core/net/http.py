@@ -24,6 +24,7 @@ from urllib.parse import urljoin
 
 from kcli.core.classes import NamedTuple
 from kcli.core.clock import monotonic, wall
+from kcli.core.errors import ConfigError
 from kcli.core.net.http_address import HttpAddress, parse_http
 from kcli.core.net.http_messages import Answer, NoAnswerError, Request, Sink
 
@@ -120,7 +121,7 @@ class HttpClient:
         stopped: Callable[[], bool] = _never,
     ) -> Answer:
         """The first answer that is not temporary, within ``seconds``; a NoAnswerError that is lasting, or
-        UnansweredError. No try begins after ``stopped``.
+        UnansweredError. No try begins after ``stopped``. ConfigError for a header that cannot be sent.
         """
         reasons: list[tuple[HttpAddress, str]] = []
         deadline = self._now() + seconds
@@ -184,7 +185,8 @@ class HttpClient:
             if answer.status not in _REDIRECTS or request.method not in ("GET", "HEAD"):
                 break
             here = request.address
-            found = parse_http(urljoin(f"{here.origin}{request.target}", answer.header("location")))
+            there = urljoin(f"{here.origin}{request.target}", answer.header("location"))
+            found = parse_http(there.partition("#")[0])  # a fragment is for browsers
             if found is None or (here.secure and not found.secure):
                 break
             headers = dict(request.headers)
@@ -196,6 +198,13 @@ class HttpClient:
         return answer
 
     def _exchanged(self, request: Request) -> Answer:
+        for name, value in request.headers.items():
+            if not (value.isascii() and value.isprintable()):
+                raise ConfigError(
+                    f"the header {name} cannot be sent to {request.address}",
+                    why="its value has other characters than the printable ones of ASCII",
+                    do="correct the option that it is from",
+                )
         target = request.target.removeprefix(request.address.path)
         begun, what = self._now(), f"{request.address} {request.method} {target}"
         self._wire(f"→ {what} {len(request.body or b'')} bytes")

@@ -45,18 +45,18 @@ def parse_http(url: str) -> HttpAddress | None:
     """
     try:
         parts = urlsplit(url)
-        port = parts.port
+        port = _PORTS.get(parts.scheme) if parts.port is None else parts.port
         host = parts.hostname or ""
         host = host if host.isascii() else host.encode("idna").decode()
     except ValueError:
         return None
-    if parts.scheme not in _PORTS or not host or parts.fragment or not url.isprintable() or " " in url:
+    if not port or parts.scheme not in _PORTS or not host or parts.fragment or not url.isprintable() or " " in url:
         return None
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     authorization = ""
     if parts.username is not None:
         authorization = basic(unquote(parts.username), unquote(parts.password or ""))
-    return HttpAddress(parts.scheme == "https", host, port or _PORTS[parts.scheme], path, authorization)
+    return HttpAddress(parts.scheme == "https", host, port, path, authorization)
 
 
 def basic(name: str, password: str) -> str:

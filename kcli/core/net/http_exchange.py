@@ -15,7 +15,7 @@ from threading import Thread
 from typing import Any, TypeVar
 
 import urllib3
-from urllib3.exceptions import HTTPError, ProxyError
+from urllib3.exceptions import HTTPError, LocationValueError, ProxyError
 from urllib3.exceptions import TimeoutError as SlowError
 
 from kcli.core.net.http_address import HttpAddress
@@ -154,12 +154,16 @@ def _no_answer(address: HttpAddress, proxy: HttpAddress | None, error: Exception
         return kind(address, f"the proxy {of_proxy.origin}: {why}")
     if address.secure and isinstance(cause, ssl.SSLEOFError | ConnectionResetError | BrokenPipeError):
         why += ", as where a server demands a certificate of the client"  # its alert is lost where it closes at once
+    if proxy is not None:
+        why += f" (through the proxy {proxy.origin})"
     return NoAnswerError(address, why)
 
 
 def _words(cause: BaseException) -> str:
     if isinstance(cause, TimeoutError | SlowError):
         return "no response in time"
+    if isinstance(cause, LocationValueError):
+        return "its name cannot be looked up"
     if isinstance(cause, OSError):
         return cause.strerror or str(cause) or type(cause).__name__
     return f"the response is not HTTP ({type(cause).__name__})"

@@ -16,20 +16,28 @@ def load_yaml(text: str, path: str) -> dict[str, Any]:
     try:
         for _ in yaml_documents(text, []):  # of a key twice, the last one counts
             pass
-        found = yaml.safe_load(text)
+        found = _text_keys(text).get_single_data()
     except YamlError as error:
         raise _refused(path, f"line {error.line}: {error.why}") from None
     except (yaml.YAMLError, ValueError) as error:
         raise _refused(path, getattr(error, "problem", None) or type(error).__name__) from None
     if not isinstance(found, dict):
         raise _refused(path, "it is no mapping")
-    return {str(key): _with_text_keys(inner) for key, inner in found.items()}
+    return found
 
 
-def _with_text_keys(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _with_text_keys(inner) for key, inner in value.items()}
-    return [_with_text_keys(inner) for inner in value] if isinstance(value, list) else value
+def _text_keys(text: str) -> Any:
+    """A loader of the text with keys as they are written: a user may be called ``on`` or ``007``."""
+    import yaml  # on use
+
+    class TextKeys(yaml.SafeLoader):
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            for key, _value in node.value:
+                if isinstance(key, yaml.ScalarNode):
+                    key.tag = "tag:yaml.org,2002:str"
+            return super().construct_mapping(node, deep)
+
+    return TextKeys(text)
 
 
 def _refused(path: str, why: str) -> ConfigError:

@@ -155,6 +155,13 @@ def test_headers_and_users(tmp_path: Path) -> None:
     assert (nothing.headers, nothing.users, nothing.tls) == ({}, None, None)
 
 
+def test_names_of_users_are_as_they_are_written(tmp_path: Path) -> None:
+    """As exporter-toolkit reads them; to YAML these are numbers, truth values and nothing."""
+    names = ["1", "007", "1.0", "yes", "on", "null", "~", "2026-01-01", "0x10", "ü"]
+    text = "basic_auth_users:\n" + "".join(f"  {name}: {HASH}\n" for name in names)
+    assert list(read_web_config(written(tmp_path, text)).users or ()) == names
+
+
 REFUSED = [
     *((f"{TLS}  {key}: x\n", f"tls_server_config.{key}:") for key in (
         "cert", "key", "client_ca", "client_allowed_sans", "cipher_suites", "curve_preferences",
@@ -180,6 +187,7 @@ REFUSED = [
     ("basic_auth_users: [prom]\n", "is no mapping"),
     (of_users(prom="secret"), "the hash of user prom is none of bcrypt"),
     (of_users(prom="$6$salt$abcdefgh"), "SHA-crypt"),
+    (f"basic_auth_users:\n  'a:b': {HASH}\n", "colon in the user a:b"),
     (f"prom:{HASH}\n", "it is no mapping"),  # as --users was
     ("a: [", "line"),
 ]  # fmt: skip

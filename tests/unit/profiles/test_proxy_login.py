@@ -19,6 +19,8 @@ def pairs(*texts: str, origin: str = "f") -> list[Pair]:
         ("http://me:pw@h:1", ["proxy.url=http://h:1", "proxy.username=me", "proxy.password=pw"]),
         ("http://m%40e:p%3A%2Fw@h", ["proxy.url=http://h", "proxy.username=m@e", "proxy.password=p:/w"]),
         ("http://me:p@w@h", ["proxy.url=http://h", "proxy.username=me", "proxy.password=p@w"]),
+        ("http://me:p://w@h", ["proxy.url=http://h", "proxy.username=me", "proxy.password=p://w"]),
+        ("me:p://w@h", ["proxy.url=h", "proxy.username=me", "proxy.password=p://w"]),
         ("me:pw@h:1", ["proxy.url=h:1", "proxy.username=me", "proxy.password=pw"]),
     ],
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kcli.core.connection.ahead import OLDEST, Expected
 from kcli.core.connection.plan import Broker, Plan
 from kcli.core.connection.state import State
 from kcli.core.errors import (
@@ -479,6 +480,42 @@ def test_a_throttle_pause_counts_for_no_timeout() -> None:
     peer.connection.check_deadlines(89.0)  # 30 s and the 60 s of the pause
     with pytest.raises(RequestTimeoutError):
         peer.connection.check_deadlines(90.0)
+
+
+@pytest.mark.case("B13")
+@pytest.mark.parametrize("expected", [None, OLDEST], ids=["waits", "went ahead"])
+def test_a_pause_that_the_first_response_asks_for_is_obeyed(expected: Expected | None) -> None:
+    """ApiVersions may be throttled too: the broker reads nothing until the pause is over."""
+    peer = Peer(expected=expected)
+    peer.connection.connected(0.0, 10.0)
+    early = peer.ask(deadline=30.0)
+    peer.take()
+    peer.feed(offers(throttle_ms=60_000), now=1.0)
+    late = peer.ask(now=2.0, deadline=32.0)
+    assert peer.sent() == []
+    peer.connection.check_deadlines(60.9)
+    assert (peer.sent(), early.done, late.done) == ([], False, False)
+    assert peer.connection.next_deadline() == 61.0
+    peer.connection.check_deadlines(61.0)
+    assert len(peer.sent()) == (2 if expected is None else 1)
+    peer.connection.check_deadlines(89.0)  # 30 s and the 60 s of the pause
+    with pytest.raises(RequestTimeoutError):
+        peer.connection.check_deadlines(90.0)
+
+
+@pytest.mark.case("B13")
+def test_a_longer_pause_counts_for_what_waits_for_the_first_one() -> None:
+    peer = Peer().ready()
+    for _ in range(2):
+        peer.ask(now=0.0, deadline=30.0)
+    peer.take()
+    peer.feed(throttled(1, 10_000), now=1.0)
+    waiting = peer.ask(now=2.0, deadline=32.0)
+    peer.feed(throttled(2, 60_000), now=3.0)
+    peer.connection.check_deadlines(62.9)
+    assert (peer.sent(), waiting.done) == ([], False)
+    peer.connection.check_deadlines(63.0)
+    assert (peer.sent(), waiting.done) == ([(3, 12, 3)], False)
 
 
 CHECKS = [

@@ -32,12 +32,14 @@ def answer_frame(request: type[Request], version: int, correlation_id: int, answ
     return framed(struct.pack(">i", correlation_id) + tags + body)
 
 
-def offers(correlation_id: int = 0, version: int = 3, error: int = 0, offer: Any = None) -> bytes:
+def offers(
+    correlation_id: int = 0, version: int = 3, error: int = 0, offer: Any = None, throttle_ms: int = 0
+) -> bytes:
     keys = [
         ApiVersion(api_key=key, min_version=low, max_version=high)
         for key, (low, high) in (OFFER if offer is None else offer).items()
     ]
-    answer = ApiVersionsResponse(error_code=error, api_keys=keys)
+    answer = ApiVersionsResponse(error_code=error, api_keys=keys, throttle_time_ms=throttle_ms)
     return answer_frame(ApiVersionsRequest, version, correlation_id, answer)
 
 

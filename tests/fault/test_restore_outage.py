@@ -53,4 +53,5 @@ def test_the_report_has_every_partition_whatever_could_not_be_asked(
     assert [(one["topic"], one["partition"]) for one in report["items"]] == [("t", 0), ("t", 1)]
     assert all(one["error"] is not None or one["to_offset"] == 3 for one in report["items"])
     assert all(one["copied_to"] is None for one in report["items"])  # nobody could be asked
+    assert (report["complete"], [one["what"] for one in report["missing"]]) == (False, ["recovery points"])
     assert "commit again" not in done.err

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from kcli.account.survey import Missing
 from kcli.commands.mirror.promoting import recovery_row
 from kcli.commands.mirror.report import RESTORED, Rows, report
 from kcli.commands.segments._paths import missing_file
@@ -85,7 +86,7 @@ def _points(inv: Invocation, restore: Restore) -> Mapping[TopicPartition, Recove
     try:
         return restore.points()
     except KcliError as error:
-        inv.failed(error)
+        inv.lacks(Missing("recovery points", "the target", error))
         return {}
 
 

@@ -58,10 +58,14 @@ OLDEST = Expected(
 
 
 def may_go_ahead(requests: Sequence[Request]) -> bool:
-    """Whether they may be sent a second time."""
+    """Whether they may be sent a second time, and before it is known to whom."""
     return bool(requests) and all(
-        one.api_key in _READS
+        (one.api_key in _READS and not _creates_topics(one))
         # Without a transaction it is but a number, of which there are enough.
         or (one.api_key == _INIT_PRODUCER_ID and getattr(one, "transactional_id", "") is None)
         for one in requests
     )
+
+
+def _creates_topics(request: Request) -> bool:
+    return bool(getattr(request, "allow_auto_topic_creation", False) and getattr(request, "topics", None))

@@ -50,7 +50,14 @@ def parse_http(url: str) -> HttpAddress | None:
         host = host if host.isascii() else host.encode("idna").decode()
     except ValueError:
         return None
-    if not port or parts.scheme not in _PORTS or not host or parts.fragment or not url.isprintable() or " " in url:
+    if (
+        not port
+        or parts.scheme not in _PORTS
+        or not host
+        or parts.fragment
+        or not url.isprintable()
+        or " " in url
+    ):
         return None
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     authorization = ""

@@ -14,7 +14,7 @@ from kcli.core.options import ClientOptions
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
 from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
-from kcli.core.protocol.messages.metadata import MetadataRequest
+from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kcli.core.secret import Secret
@@ -65,6 +65,14 @@ def test_what_changes_something_waits_and_nothing_overtakes_it() -> None:
     assert not may_go_ahead([InitProducerIdRequest(transactional_id="mine", transaction_timeout_ms=1)])
     assert may_go_ahead([InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1)])
     assert not may_go_ahead([])
+    topics = [MetadataRequestTopic(name="t")]
+    for named, creates, may in (
+        (topics, True, False),
+        (topics, False, True),
+        ([], True, True),
+        (None, True, True),
+    ):
+        assert may_go_ahead([MetadataRequest(topics=named, allow_auto_topic_creation=creates)]) is may
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from kcli.core import Admin, Consumer
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import WrongClusterError
 from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
+from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
@@ -157,6 +158,16 @@ def test_brokers_of_two_versions_get_what_each_of_them_has() -> None:
             assert all(isinstance(one, OffsetInfo) for one in admin.list_offsets(wanted).values())
         versions = {one.node: one.version for one in cluster.seen(ListOffsetsRequest)}
         assert versions == {1: ListOffsetsRequest.versions[1], 2: 7}
+
+
+@pytest.mark.parametrize(("groups", "requests"), [(3, 3), (300, 1)])
+def test_many_groups_are_looked_up_by_one_request(groups: int, requests: int) -> None:
+    """Before the versions of the broker are known each would be a request of its own."""
+    names = [f"g{number}" for number in range(groups)]
+    with FakeCluster(1, topics={"t": 1}) as cluster, Admin(bootstrap_servers=cluster.bootstrap) as admin:
+        admin.foresee(groups=names)
+        assert list(admin.describe_groups(names)) == names
+        assert len(cluster.seen(FindCoordinatorRequest)) == requests
 
 
 def test_what_was_foreseen_is_asked_for_again_where_it_is_old(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -283,8 +283,8 @@ def headers(world: World) -> None:
 
 RULES = [
     plain_proxy, tls_proxy, proxy_of_all, proxy_by_tls, exempt, loopback_has_no_proxy, refusing_proxy, garbled_proxy,
-    no_proxy_of_http, untrusted, wrong_name, plain_credentials, busy, lasting, too_busy, hung_up, slow_head, huge_body, redirected,
-    redirected_to_plain, headers,
+    no_proxy_of_http, untrusted, wrong_name, plain_credentials, busy, lasting, too_busy, hung_up, slow_head, huge_body,
+    redirected, redirected_to_plain, headers,
 ]  # fmt: skip
 
 

@@ -83,6 +83,8 @@ class Coordinators:
     def foresee(self, key_type: KeyType, keys: Iterable[str]) -> None:
         """All ``keys`` will be looked up: see ``Cluster.foresee``."""
         wanted = list(dict.fromkeys(keys))
+        if len(wanted) > _MOST_FORESEEN:
+            return
         self._cluster.foresee((key_type, *wanted), _lookup(key_type, wanted))
 
     def _take(
@@ -108,6 +110,8 @@ class Coordinators:
             yield key, node_id
 
 
+_MOST_FORESEEN = 20
+"""Keys: each is a request of its own before the versions of the broker are known, all are one afterwards."""
 _UNNAMED = (COORDINATOR_NOT_AVAILABLE, -1, "the response does not name it")
 
 

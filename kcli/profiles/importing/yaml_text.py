@@ -30,7 +30,7 @@ def _text_keys(text: str) -> Any:
     """A loader of the text with keys as they are written: a user may be called ``on`` or ``007``."""
     import yaml  # on use
 
-    class TextKeys(yaml.SafeLoader):
+    class TextKeys(yaml.SafeLoader):  # type: ignore[misc] # it has no types
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
             for key, _value in node.value:
                 if isinstance(key, yaml.ScalarNode):

@@ -21,9 +21,7 @@ def test_a_header_that_cannot_be_sent_is_an_error_that_does_not_show_it(value: s
     address = parse_http("http://127.0.0.1:1")
     assert address is not None
     client = HttpClient([address], Policy(3, 0.0, 0.0, 1), ssl.create_default_context, send=send)
-    with pytest.raises(
-        ConfigError, match="the header X-Cluster cannot be sent to http://127.0.0.1:1"
-    ) as caught:
+    with pytest.raises(ConfigError, match="the header X-Cluster cannot be sent") as caught:
         client.ask("GET", "", headers={"X-Cluster": value})
     assert value not in f"{caught.value} {caught.value.why} {caught.value.do}"
     assert sent == []

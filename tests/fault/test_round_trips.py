@@ -60,7 +60,7 @@ SECURED = {
     "scram over tls": (4, ("security.protocol=SASL_SSL", "sasl.mechanism=SCRAM-SHA-256")),
     "plain over tls": (3, ("security.protocol=SASL_SSL", "sasl.mechanism=PLAIN")),
 }
-TRIES = 4
+TRIES = 10
 PARTITIONS = 3
 
 

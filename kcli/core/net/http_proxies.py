@@ -34,9 +34,9 @@ def proxy_of_environment(address: HttpAddress) -> HttpAddress | None:
 
 
 def _in_exempt_network(host: str) -> bool:
-    """Networks as 10.0.0.0/8 in NO_PROXY, which ``urllib`` does not know."""
+    """Networks as 10.0.0.0/8 in NO_PROXY, and addresses of IPv6, neither of which ``urllib`` knows."""
     exempt = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
-    if "/" not in exempt:
+    if "/" not in exempt and ":" not in host:
         return False
     import ipaddress  # only for networks
 
@@ -46,7 +46,7 @@ def _in_exempt_network(host: str) -> bool:
         return False
     for entry in exempt.split(","):
         try:
-            if "/" in entry and address in ipaddress.ip_network(entry.strip(), strict=False):
+            if address in ipaddress.ip_network(entry.strip(), strict=False):
                 return True
         except ValueError:
             continue

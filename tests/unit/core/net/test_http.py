@@ -8,6 +8,7 @@ from kcli.core.errors import ConfigError
 from kcli.core.net.http import HttpClient, Policy
 from kcli.core.net.http_address import parse_http
 from kcli.core.net.http_messages import Answer, Request
+from kcli.core.net.http_proxies import proxy_of_environment
 
 
 @pytest.mark.parametrize("value", ["a\r\nX: y", "a\nb", "€", "ü", "\x00", "a\x1b[31m"])
@@ -34,3 +35,32 @@ def test_a_header_that_cannot_be_sent_is_an_error_that_does_not_show_it(value: s
 def test_ports(url: str, port: int | None) -> None:
     found = parse_http(url)
     assert (None if found is None else found.port) == port
+
+
+@pytest.mark.parametrize(
+    ("exempt", "url", "is_exempt"),
+    [
+        ("fd00::5", "https://[fd00::5]", True),
+        ("[fd00::5]", "https://[fd00::5]", True),
+        ("fd00:0:0::5", "https://[fd00::5]:8081", True),
+        ("fd00::/8", "https://[fd00::5]", True),
+        ("fd00::6", "https://[fd00::5]", False),
+        ("10.1.2.3", "http://10.1.2.3", True),
+        ("10.0.0.0/8", "http://10.1.2.3", True),
+        ("x, 10.1.2.3", "http://10.1.2.4", False),
+        ("10.1.2.3", "http://h", False),
+    ],
+)
+def test_addresses_that_no_proxy_exempts(
+    exempt: str, url: str, is_exempt: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Among them what the error of a proxy that cannot be used suggests: the host of the address."""
+    for name in ("http_proxy", "https_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ALL_PROXY", "http://proxy:1")
+    monkeypatch.setenv("HTTP_PROXY", "http://proxy:1")
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy:1")
+    monkeypatch.setenv("NO_PROXY", exempt)
+    address = parse_http(url)
+    assert address is not None
+    assert (proxy_of_environment(address) is None) is is_exempt

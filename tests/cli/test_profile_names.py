@@ -1,10 +1,12 @@
 """``kcli profile rename`` and ``copy``: what goes along, what stays, what is refused; nothing secret is printed."""
 
+import re
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from kcli.profiles.secret_keys import source_key
 from tests.cli.test_profile import CANARY, CONFIG, Kcli, home, kcli, write  # noqa: F401 - fixtures
 
 
@@ -71,6 +73,26 @@ def test_the_password_of_a_copy_is_read_from_the_same_file(kcli: Kcli, home: Pat
     path = write(home, '[profiles.a]\nbootstrap.servers = "x:1"\nsasl.password_file = "secret"\n')
     assert kcli("profile", "copy", "a", "b").code == 0
     assert f'sasl.password_file = "{path.parent / "secret"}"' in path.read_text()
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        'sasl.password = "{}"',
+        'proxy.url = "http://me:{}@127.0.0.1:1"',
+        """sasl.jaas.config = 'PlainLoginModule required username="me" password="{}";'""",
+    ],
+)
+def test_options_that_keep_a_secret_elsewhere_exist(kcli: Kcli, home: Path, option: str) -> None:  # noqa: F811
+    write(home, f'[profiles.a]\nbootstrap.servers = "x:1"\n{option.format(CANARY)}\n')
+    done = kcli("profile", "copy", "a", "b")
+    named = re.search(r"; (\S+)_command, (\S+)_file and keyring:", done.err)
+    assert named is not None, done
+    assert {source_key(f"{named[1]}_command"), source_key(f"{named[2]}_file")} == {
+        (named[1], "command"),
+        (named[1], "file"),
+    }
+    assert CANARY not in done.err + done.out
 
 
 @pytest.mark.parametrize(

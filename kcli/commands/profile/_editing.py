@@ -24,7 +24,7 @@ from kcli.profiles.profile import MARKS, Pair, Profile, raise_error
 from kcli.profiles.properties import parse_properties, split_pair
 from kcli.profiles.proxy_login import split_login
 from kcli.profiles.resolve import resolve
-from kcli.profiles.secret_keys import absolute, holds_secret, secret_source
+from kcli.profiles.secret_keys import JAAS, PROXY, absolute, holds_secret, secret_source
 from kcli.profiles.sources import (
     BROKERS,
     FLAGS,
@@ -238,14 +238,19 @@ def typed(key: str, text: str, _origin: str = "") -> tuple[str, Value]:
     return name, int(text) if isinstance(value, int | float) and text.isdigit() else text
 
 
+_INSIDE = {PROXY: "proxy.password", JAAS: "sasl.password"}
+"""By an option whose text contains a secret: the option that is only that, and may be read from elsewhere."""
+
+
 def warn_of_plain_secrets(inv: Invocation, pairs: list[Pair]) -> None:
     """Says which secrets are in the file now."""
     keys = [pair.key for pair in pairs if holds_secret(pair.key, pair.text)]
     if keys:
         are = "is" if len(keys) == 1 else "are"
+        secret = _INSIDE.get(keys[0], keys[0])
         inv.talk.warn(
             f"{', '.join(keys)} {are} in {config_paths()[0]} in plain text, which only you can read (0600); "
-            f"{keys[0]}_command, {keys[0]}_file and keyring: keep such a secret elsewhere"
+            f"{secret}_command, {secret}_file and keyring: keep such a secret elsewhere"
         )
 
 

@@ -85,8 +85,8 @@ class Processes:
 
     @property
     def room(self) -> bool:
-        """Whether more may be submitted; without any process all of it, which the parent does itself."""
-        return any(worker.free for worker in self._workers) or not self.pids
+        """Whether more may be submitted: a living process has a slot, or nothing waits for the parent either."""
+        return not self._queue or any(worker.lives and worker.free for worker in self._workers)
 
     def submit(self, pieces: Sequence[Buffer]) -> None:
         """Gives the joined pieces to the process that has least to do."""

@@ -70,6 +70,20 @@ def test_work_of_a_process_that_died_is_left_to_the_parent(two: Processes) -> No
     assert found[1] == b"1"
 
 
+@pytest.mark.parametrize("killed", [1, 2])
+def test_no_more_is_taken_on_than_with_processes_that_live(two: Processes, killed: int) -> None:
+    """Else an input without an end would never be sent, and all of it be held."""
+    for pid in two.pids[:killed]:
+        os.kill(pid, signal.SIGKILL)
+    for _ in range(4):
+        while two.room:
+            two.submit([b"ab"])
+            assert len(two) <= 4
+        while len(two) > 1:  # the oldest may be held by a process
+            assert taken(two) in (None, b"ba")
+    assert len(two.pids) == 2 - killed
+
+
 def test_the_parent_does_all_when_every_process_has_died(two: Processes, lost: list[str]) -> None:
     for pid in two.pids:
         os.kill(pid, signal.SIGKILL)

@@ -7,8 +7,9 @@ beginning. The one that has to be fast, ``__init__`` or ``__new__``, loops as we
 class once that has made a few objects.
 
 Type checkers see the originals. So does whoever uses ``dataclasses.fields``, ``asdict``, ``replace``, ``is_dataclass``
-or inherits from such a class: the real fields are made when they are first read, by the standard library. What kcli
-does not use is not here: ``init=False``, ``InitVar``, ``unsafe_hash``, ``weakref_slot`` and ``field(hash=, init=)``.
+or inherits from such a class, and ``help``: the real fields and signatures are made when they are first read, by the
+standard library. What kcli does not use is not here: ``init=False``, ``InitVar``, ``unsafe_hash``, ``weakref_slot`` and
+``field(hash=, init=)``.
 """
 
 from __future__ import annotations

@@ -36,6 +36,23 @@ def test_the_script_of_the_deb_may_be_imported_by_processes_that_it_starts() -> 
     )
 
 
+def test_scripts_run_the_tools_of_the_build_from_their_environment() -> None:
+    """Whoever has one of them on the PATH as well does not see that it is another one, or none for others."""
+    folder = ROOT / "tools" / "packaging"
+    tools = [line.partition("==")[0] for line in (folder / "requirements.txt").read_text().splitlines()]
+    tools = [name for name in tools if name and not name.startswith("#")]
+    bare = re.compile(rf"^\s*(?:\w+=\S+ )*(?:{'|'.join(tools)}|pyproject-build) ")
+    found = {
+        f"{path.name}: {line}"
+        for path in [*folder.glob("*.sh"), *(ROOT / "tools").glob("*.sh")]
+        for line in re.split(r"\n|&&|\|\||\$\(|; ", path.read_text())
+        if bare.match(line)
+    }
+    assert len(tools) > 5
+    assert not found
+    assert bare.match("twine check --strict")
+
+
 # --- workflows -----------------------------------------------------------------------------------------
 
 

@@ -105,20 +105,25 @@ def test_the_processes_end_with_the_block(two: Processes) -> None:
             os.kill(pid, 0)
 
 
+@pytest.mark.parametrize(
+    ("number", "limit"),
+    [(errno.EAGAIN, "ulimit -u"), (errno.EMFILE, "ulimit -n"), (errno.ENOMEM, "ulimit -v")],
+)
 def test_processes_that_cannot_be_started_are_an_error_and_none_is_left(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, number: int, limit: str
 ) -> None:
     pids: list[int] = []
     fork = os.fork
 
     def once() -> int:
         if pids:
-            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+            raise OSError(number, os.strerror(number))
         pids.append(pid := fork())
         return pid
 
     monkeypatch.setattr(processes.os, "fork", once)
-    with pytest.raises(KcliError, match="process 2 of 3 cannot be started"):
+    with pytest.raises(KcliError, match="process 2 of 3 cannot be started") as caught:
         Processes(3, reverse)
+    assert limit in (caught.value.do or "")
     with pytest.raises(ProcessLookupError):
         os.kill(pids[0], 0)

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+import shlex
 import tomllib
 import zipfile
 from pathlib import Path
@@ -11,9 +12,19 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.fake.cluster import FakeCluster
 from tests.lines import PATHS
-from tests.packages.every_command import LATE, LINES, NAME_CLUSTERS, STATUS, WITH_JAVA, WITH_SPARK
+from tests.packages.every_command import (
+    IN_ORDER,
+    LATE,
+    LINES,
+    NAME_CLUSTERS,
+    STATUS,
+    WITH_JAVA,
+    WITH_SPARK,
+)
 from tests.packages.installations import CHECKS
+from tests.run import kcli_process
 from tools.packaging.merge import merge
 from tools.packaging.native import FREE_THREADED_VERSION, PLATFORMS, STABLE, suffix, wheel_with
 from tools.packaging.platforms import VERSIONS, of_python
@@ -27,6 +38,14 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 def test_every_command_is_run_by_each_package() -> None:
     assert LINES.keys() == set(PATHS)
     assert STATUS.keys() | WITH_SPARK | WITH_JAVA | NAME_CLUSTERS | set(LATE) <= LINES.keys()
+
+
+def test_the_lines_of_profiles_find_what_others_of_them_have_made(tmp_path: Path) -> None:
+    with FakeCluster(1) as cluster:
+        for leaf in (one for one in IN_ORDER if one.startswith("profile ")):
+            words = shlex.split(LINES[leaf].format(dir=tmp_path, broker=cluster.bootstrap, name="here"))
+            done = kcli_process(*leaf.split(), *words, XDG_CONFIG_HOME=str(tmp_path))
+            assert done.code == STATUS.get(leaf, 0), (leaf, done.err)
 
 
 def test_the_script_of_the_deb_may_be_imported_by_processes_that_it_starts() -> None:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from kcli.commands.shared.global_values import GlobalValues
 
 
+_FRAMES_OF_RUNPY = 2
+
+
 def main() -> None:
     """The entry point of the ``kcli`` script."""
     # Not where the parent has it ignored (nohup).
@@ -45,17 +48,31 @@ def main() -> None:
 
 def _leave(code: int) -> "NoReturn":
     """Ends the process as ``sys.exit`` does, without taking the interpreter apart, object by object; not where a thread
-    has to be joined, or somebody examines the process.
+    has to be joined, or somebody examines the process or waits for the end of ``main``.
     """
     import atexit  # few runs need it
 
     threading = sys.modules.get("threading")
-    examined = sys.getprofile() or sys.gettrace() or sys.flags.dev_mode or sys.flags.interactive
-    if examined or (threading is not None and threading.active_count() > 1):
+    examined = sys.getprofile() or sys.gettrace() or sys.flags.dev_mode or sys.flags.inspect
+    if examined or not _is_program() or (threading is not None and threading.active_count() > 1):
         sys.exit(code)
     atexit._run_exitfuncs()
     flush_stderr()
     os._exit(code)
+
+
+def _is_program() -> bool:
+    """Whether ``main`` was called by the script or by ``python -m``: a profiler, or a program of somebody else that calls
+    it, goes on when it has ended.
+    """
+    frame = sys._getframe(2)  # of main
+    if frame.f_back is None:
+        return False
+    frame = frame.f_back
+    name, outer = os.path.basename(frame.f_code.co_filename), 0
+    while frame.f_back is not None:
+        frame, outer = frame.f_back, outer + 1
+    return name in ("kcli", "kcli-kafka", "__main__.py") and outer in (0, _FRAMES_OF_RUNPY)
 
 
 def _complete(arguments: list[str]) -> None:

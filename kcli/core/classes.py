@@ -7,8 +7,9 @@ beginning. The one that has to be fast, ``__init__`` or ``__new__``, loops as we
 class once that has made a few objects.
 
 Type checkers see the originals. So does whoever uses ``dataclasses.fields``, ``asdict``, ``replace``, ``is_dataclass``
-or inherits from such a class: the real fields are made when they are first read, by the standard library. What kcli
-does not use is not here: ``init=False``, ``InitVar``, ``unsafe_hash``, ``weakref_slot`` and ``field(hash=, init=)``.
+or inherits from such a class, and ``help``: the real fields and signatures are made when they are first read, by the
+standard library. What kcli does not use is not here: ``init=False``, ``InitVar``, ``unsafe_hash``, ``weakref_slot`` and
+``field(hash=, init=)``.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataclasses import Field, dataclass, field, fields, replace
     from typing import Any, NamedTuple
+else:
+    Any = object  # for whoever evaluates annotations, as those of a method that loops
 
 __all__ = ["Field", "NamedTuple", "dataclass", "field", "fields", "replace"]
 
@@ -197,6 +200,50 @@ class _Late:
         return found
 
 
+def _original_signature(kind: Any) -> Any:
+    """What its ``__init__`` or ``__new__`` takes, as the standard library says it."""
+    import inspect  # few runs need it
+
+    plan = kind.__dict__.get("__plan__")
+    if plan is None:
+        types, defaults = kind.__annotations__, kind._field_defaults
+        return inspect.Signature(
+            [
+                inspect.Parameter(
+                    name,
+                    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                    default=defaults.get(name, inspect.Parameter.empty),
+                    annotation=types[name],
+                )
+                for name in kind._fields
+            ]
+        )
+    import dataclasses  # few runs need it
+
+    body = {name: told.original() for name, told in plan.fields.items()}
+    body |= {"__annotations__": {name: told.type for name, told in plan.fields.items()}, "__doc__": ""}
+    return inspect.signature(dataclasses.dataclass(type(plan.kind.__name__, (), body)))
+
+
+class _Signature:
+    """``__signature__`` of a class whose method loops, for ``help`` and ``inspect.signature``."""
+
+    __slots__ = ()
+
+    def __get__(self, item: object, owner: Any = None) -> Any:
+        if item is not None:
+            return None  # of an object that can be called: that of its __call__
+        for kind in owner.__mro__:
+            if "__signature__" in vars(kind):
+                return _original_signature(kind)
+            if "__init__" in vars(kind) or "__new__" in vars(kind):
+                break
+        return None
+
+
+_SIGNATURE = _Signature()
+
+
 def _repr(self: Any) -> str:
     plan: _Plan = self.__plan__
     inside = ", ".join([f"{name}={getattr(self, name)!r}" for name in plan.printed()])
@@ -234,13 +281,24 @@ def _ge(self: Any, other: Any) -> Any:
     return compared(self) >= compared(other) if other.__class__ is self.__class__ else NotImplemented
 
 
-def _setattr(_self: Any, name: str, _value: object) -> None:
+def _is_open(item: Any, name: str) -> bool:
+    """Whether it is an attribute of a class that inherits and is no dataclass: that may have some of its own."""
+    return "__plan__" not in vars(type(item)) and name not in item.__plan__.fields
+
+
+def _setattr(self: Any, name: str, value: object) -> None:
+    if _is_open(self, name):
+        _set(self, name, value)
+        return
     from dataclasses import FrozenInstanceError  # few runs need it
 
     raise FrozenInstanceError(f"cannot assign to field {name!r}")
 
 
-def _delattr(_self: Any, name: str) -> None:
+def _delattr(self: Any, name: str) -> None:
+    if _is_open(self, name):
+        object.__delattr__(self, name)
+        return
     from dataclasses import FrozenInstanceError  # few runs need it
 
     raise FrozenInstanceError(f"cannot delete field {name!r}")
@@ -319,9 +377,9 @@ def _dataclass(
     def init(self: Any, /, *values: Any, **named: Any) -> None:
         plan.fill(self, values, named)
 
-    added: dict[str, Any] = {"__plan__": plan}
+    added: dict[str, Any] = {"__plan__": plan, "__replace__": _replace}
     if "__init__" not in space:
-        added["__init__"] = init
+        added["__init__"], added["__signature__"] = init, _SIGNATURE
     if repr and "__repr__" not in space:
         added["__repr__"] = _repr
     explicit_hash = space.get("__hash__", _NONE)
@@ -470,6 +528,8 @@ class _Named(type):
             raise TypeError(f"fields of {name} without a default cannot follow those with one")
         getters = {field: _tuplegetter(at, f"Alias for field number {at}") for at, field in enumerate(fields)}
         new = {"__new__": _new_method(fields, defaults), "_fields": fields, "_field_defaults": defaults}
+        if "__new__" not in space:
+            new["__signature__"] = _SIGNATURE
         space = {
             **_TUPLE,
             **getters,

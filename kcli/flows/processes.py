@@ -11,6 +11,7 @@ decide.
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import signal
@@ -33,6 +34,11 @@ SLOT_BYTES = 32 << 20
 _SLOTS = 2  # of a process: while it works on one, the next is ready
 _MESSAGE = Struct("=ii")  # slot and size, which is −1 for work that the parent has to do
 _LEFT = -1
+_LIMITED = {
+    errno.EMFILE: "open files (ulimit -n)",
+    errno.ENFILE: "open files on this machine",
+    errno.ENOMEM: "memory (ulimit -v)",
+}
 
 
 class Processes:
@@ -55,7 +61,7 @@ class Processes:
             raise KcliError(
                 f"process {started + 1} of {count} cannot be started",
                 why=(error.strerror or str(error)).lower(),
-                do="choose fewer --processes, or allow this user more of them (ulimit -u)",
+                do=f"choose fewer --processes, or allow more {_LIMITED.get(error.errno or 0, 'processes (ulimit -u)')}",
             ) from None
 
     def __enter__(self) -> Processes:
@@ -85,8 +91,8 @@ class Processes:
 
     @property
     def room(self) -> bool:
-        """Whether more may be submitted; without any process all of it, which the parent does itself."""
-        return any(worker.free for worker in self._workers) or not self.pids
+        """Whether more may be submitted: a living process has a slot, or nothing waits for the parent either."""
+        return not self._queue or any(worker.lives and worker.free for worker in self._workers)
 
     def submit(self, pieces: Sequence[Buffer]) -> None:
         """Gives the joined pieces to the process that has least to do."""

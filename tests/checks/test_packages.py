@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+import shlex
 import tomllib
 import zipfile
 from pathlib import Path
@@ -11,9 +12,19 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.fake.cluster import FakeCluster
 from tests.lines import PATHS
-from tests.packages.every_command import LATE, LINES, NAME_CLUSTERS, STATUS, WITH_JAVA, WITH_SPARK
+from tests.packages.every_command import (
+    IN_ORDER,
+    LATE,
+    LINES,
+    NAME_CLUSTERS,
+    STATUS,
+    WITH_JAVA,
+    WITH_SPARK,
+)
 from tests.packages.installations import CHECKS
+from tests.run import kcli_process
 from tools.packaging.merge import merge
 from tools.packaging.native import FREE_THREADED_VERSION, PLATFORMS, STABLE, suffix, wheel_with
 from tools.packaging.platforms import VERSIONS, of_python
@@ -29,11 +40,36 @@ def test_every_command_is_run_by_each_package() -> None:
     assert STATUS.keys() | WITH_SPARK | WITH_JAVA | NAME_CLUSTERS | set(LATE) <= LINES.keys()
 
 
+def test_the_lines_of_profiles_find_what_others_of_them_have_made(tmp_path: Path) -> None:
+    with FakeCluster(1) as cluster:
+        for leaf in (one for one in IN_ORDER if one.startswith("profile ")):
+            words = shlex.split(LINES[leaf].format(dir=tmp_path, broker=cluster.bootstrap, name="here"))
+            done = kcli_process(*leaf.split(), *words, XDG_CONFIG_HOME=str(tmp_path))
+            assert done.code == STATUS.get(leaf, 0), (leaf, done.err)
+
+
 def test_the_script_of_the_deb_may_be_imported_by_processes_that_it_starts() -> None:
     script = (ROOT / "tools" / "packaging" / "deb.sh").read_text()
     assert re.search(
         r"^from kcli.__main__ import main\n\nif __name__ == \"__main__\":.*\n    main\(\)\nEND$", script, re.M
     )
+
+
+def test_scripts_run_the_tools_of_the_build_from_their_environment() -> None:
+    """Whoever has one of them on the PATH as well does not see that it is another one, or none for others."""
+    folder = ROOT / "tools" / "packaging"
+    tools = [line.partition("==")[0] for line in (folder / "requirements.txt").read_text().splitlines()]
+    tools = [name for name in tools if name and not name.startswith("#")]
+    bare = re.compile(rf"^\s*(?:\w+=\S+ )*(?:{'|'.join(tools)}|pyproject-build) ")
+    found = {
+        f"{path.name}: {line}"
+        for path in [*folder.glob("*.sh"), *(ROOT / "tools").glob("*.sh")]
+        for line in re.split(r"\n|&&|\|\||\$\(|; ", path.read_text())
+        if bare.match(line)
+    }
+    assert len(tools) > 5
+    assert not found
+    assert bare.match("twine check --strict")
 
 
 # --- workflows -----------------------------------------------------------------------------------------

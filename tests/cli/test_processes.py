@@ -5,6 +5,7 @@ Every option of both is in a table: with several processes it does what it does 
 
 import json
 import os
+import re
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -120,7 +121,16 @@ def read(cluster: FakeCluster, *words: str) -> Done:
 
 def messages(done: Done) -> list[str]:
     """Without what depends on the time that it took."""
-    return [line.partition(" (")[0].partition(" in ")[0] for line in done.err.splitlines()]
+    return [line.partition(" (")[0].partition(" in ")[0] for line in _lasting(done.err)]
+
+
+def _lasting(text: str) -> list[str]:
+    """Without what only a busy machine is told: that something is waited for, and how far the run is."""
+    return [
+        line
+        for line in text.splitlines()
+        if not line.startswith("waiting for ") and not re.search(r"^\w+ [\d,]+ records?, .* records/s", line)
+    ]
 
 
 def options_of(command: object) -> set[str]:
@@ -349,7 +359,7 @@ def test_what_is_stored_is_that_of_one_process(tmp_path: Path) -> None:
 
 def _without_time(text: str) -> list[str]:
     return sorted(
-        line.partition(" in ")[0].partition(" (")[0] for line in text.splitlines() if "ransaction" not in line
+        line.partition(" in ")[0].partition(" (")[0] for line in _lasting(text) if "ransaction" not in line
     )
 
 

@@ -14,6 +14,7 @@ OTHERWISE = {
     "exporter": "--help",  # has no end
     "groups lag": "{group} --time exact -o json",
     "groups list": "-o yaml",
+    "profile rename": "{name}-copy {name}-renamed",
     "profile test": "-b {broker}",
     "top": "--help",  # needs a terminal
     "topics copy": "{topic} copied --dry-run",
@@ -97,6 +98,7 @@ FILES = {
 
 LATE = ("perf compare", "pipeline import", "profile show", "profile use", "profile remove")
 """They need what others have made."""
+IN_ORDER = sorted(LINES, key=lambda leaf: (LATE.index(leaf) + 1 if leaf in LATE else 0, leaf))
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ def faults(run: Run, *, broker: str, folder: Path, seen_as: str) -> Iterator[str
         done = run([*leaf.split(), "--help"])
         if done.code or f"kcli {leaf}" not in done.out:
             yield f"{leaf} --help: {done.code} {done.err.strip()}"
-    for leaf in sorted(LINES, key=lambda one: (LATE.index(one) + 1 if one in LATE else 0, one)):
+    for leaf in IN_ORDER:
         words = shlex.split(LINES[leaf].format(dir=seen_as, broker=broker, name="here"))
         # Of a profile that is made here only its own lines know.
         server = [] if leaf.startswith("profile ") or leaf in NAME_CLUSTERS else ["-b", broker]

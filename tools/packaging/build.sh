@@ -54,6 +54,6 @@ else
 fi
 
 say checks
-twine check --strict dist/*.tar.gz dist/*.whl >$work/twine.log 2>&1 || { cat $work/twine.log >&2; die 'twine found faults'; }
+"$tools/twine" check --strict dist/*.tar.gz dist/*.whl >$work/twine.log 2>&1 || { cat $work/twine.log >&2; die 'twine found faults'; }
 (cd dist && sha256sum -- * >SHA256SUMS)
 cat dist/SHA256SUMS

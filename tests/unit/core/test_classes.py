@@ -139,6 +139,18 @@ def _twin(kind: type[Any]) -> type[Any]:
     return twin
 
 
+def _told(kind: type[Any], fields: tuple[Any, ...]) -> inspect.Signature:
+    """What the standard library says of a dataclass with these fields."""
+    body: dict[str, Any] = {}
+    for one in fields:
+        made = copy.copy(one)
+        made.name = made.type = None
+        body[one.name] = made
+    body["__annotations__"] = {one.name: one.type for one in fields}
+    twin = dataclasses.dataclass(type(kind.__name__, (), {**body, "__doc__": ""}))
+    return inspect.signature(twin).replace(return_annotation=None)
+
+
 def test_every_dataclass_of_kcli_is_as_the_standard_library_makes_it(every_class):
     compared = 0
     for kind in every_class:
@@ -150,6 +162,8 @@ def test_every_dataclass_of_kcli_is_as_the_standard_library_makes_it(every_class
         flags: Any = kind
         assert repr(flags.__dataclass_params__) == repr(twin.__dataclass_params__), kind  # type: ignore[attr-defined]
         if not inspect.isabstract(kind):
+            if "__signature__" in vars(kind):
+                assert inspect.signature(kind).replace(return_annotation=None) == _told(kind, fields), kind
             assert _parameters(_compiled(kind)) == _parameters(twin.__init__), kind
         own, other = _filled(kind, fields), _filled(twin, fields)
         assert kind.__match_args__ == twin.__match_args__, kind  # type: ignore[attr-defined]
@@ -191,6 +205,12 @@ def test_every_named_tuple_of_kcli_is_as_the_standard_library_makes_it(every_cla
                 defaults.values()
             )
         assert [name for name, _, _ in _parameters(kind.__new__)] == list(fields), kind
+        if "__signature__" in vars(kind):
+            told = inspect.signature(kind).parameters
+            assert list(told) == list(fields), kind
+            assert {
+                name: one.default for name, one in told.items() if one.default is not one.empty
+            } == defaults, kind
         assert kind.__match_args__ == fields, kind  # type: ignore[attr-defined]
         if kind.__repr__ is classes._tuple_repr:  # type: ignore[attr-defined]
             assert repr(own) == repr(twin(*values)), kind
@@ -291,6 +311,59 @@ def test_dataclasses_of_others_may_inherit():
 
     assert Theirs(1) == Theirs(1, 0, [], 4)
     assert [one.name for one in dataclasses.fields(Theirs)] == ["x", "y", "names", "note", "w"]
+
+
+def test_classes_of_others_that_are_no_dataclasses_have_attributes_of_their_own():
+    class Theirs(Point):
+        def __init__(self, x: int) -> None:
+            super().__init__(x, note="n")
+            self.more = 5
+
+    item = Theirs(1)
+    assert (item.x, item.note, item.more) == (1, "n", 5)
+    item.more = 6
+    del item.more
+    for change in (lambda: setattr(item, "x", 2), lambda: delattr(item, "x")):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            change()
+    assert str(inspect.signature(Theirs)) == "(x: 'int') -> 'None'"
+
+
+def test_objects_are_copied_with_changes():
+    change: Any = getattr(copy, "replace", lambda item, **changes: item.__replace__(**changes))
+    assert change(Point(1, note="n"), y=3) == Point(1, 3, note="n")
+    assert change(Pair(1), right="x") == Pair(1, "x")
+
+
+@pytest.mark.parametrize("made", [0, _MANY])
+def test_help_shows_what_a_class_takes(made):
+    class Fresh(NamedTuple):
+        a: int
+        b: str = "x"
+
+    @dataclass(frozen=True, slots=True)
+    class New:
+        a: int
+        b: list[int] = field(default_factory=list)
+        c: int = field(default=1, kw_only=True)
+
+        def __call__(self, other: int) -> int:
+            return other
+
+    class Below(New):
+        pass
+
+    for _ in range(made):
+        Fresh(1), New(1)
+    assert str(inspect.signature(Fresh)) == "(a: 'int', b: 'str' = 'x')"
+    for kind in (New, Below):
+        assert (
+            str(inspect.signature(kind)) == "(a: 'int', b: 'list[int]' = <factory>, *, c: 'int' = 1) -> None"
+        )
+    assert str(inspect.signature(New(1))) == "(other: 'int') -> 'int'"
+    for kind in (Fresh, New):
+        assert set(typing.get_type_hints(kind)) >= {"a", "b"}
+        assert typing.get_type_hints(kind.__init__) is not None
 
 
 def test_patterns_match():

@@ -70,6 +70,20 @@ def test_work_of_a_process_that_died_is_left_to_the_parent(two: Processes) -> No
     assert found[1] == b"1"
 
 
+@pytest.mark.parametrize("killed", [1, 2])
+def test_no_more_is_taken_on_than_with_processes_that_live(two: Processes, killed: int) -> None:
+    """Else an input without an end would never be sent, and all of it be held."""
+    for pid in two.pids[:killed]:
+        os.kill(pid, signal.SIGKILL)
+    for _ in range(4):
+        while two.room:
+            two.submit([b"ab"])
+            assert len(two) <= 4
+        while len(two) > 1:  # the oldest may be held by a process
+            assert taken(two) in (None, b"ba")
+    assert len(two.pids) == 2 - killed
+
+
 def test_the_parent_does_all_when_every_process_has_died(two: Processes, lost: list[str]) -> None:
     for pid in two.pids:
         os.kill(pid, signal.SIGKILL)
@@ -91,20 +105,25 @@ def test_the_processes_end_with_the_block(two: Processes) -> None:
             os.kill(pid, 0)
 
 
+@pytest.mark.parametrize(
+    ("number", "limit"),
+    [(errno.EAGAIN, "ulimit -u"), (errno.EMFILE, "ulimit -n"), (errno.ENOMEM, "ulimit -v")],
+)
 def test_processes_that_cannot_be_started_are_an_error_and_none_is_left(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, number: int, limit: str
 ) -> None:
     pids: list[int] = []
     fork = os.fork
 
     def once() -> int:
         if pids:
-            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+            raise OSError(number, os.strerror(number))
         pids.append(pid := fork())
         return pid
 
     monkeypatch.setattr(processes.os, "fork", once)
-    with pytest.raises(KcliError, match="process 2 of 3 cannot be started"):
+    with pytest.raises(KcliError, match="process 2 of 3 cannot be started") as caught:
         Processes(3, reverse)
+    assert limit in (caught.value.do or "")
     with pytest.raises(ProcessLookupError):
         os.kill(pids[0], 0)

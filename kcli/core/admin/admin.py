@@ -12,7 +12,6 @@ from kcli.core import cluster as parts
 from kcli.core.admin.arguments import check_groups, check_numbers, check_offsets, check_partitions, several
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.metadata import ClusterView
-from kcli.core.cluster.offsets import OffsetInfo, begin_list_offsets
 from kcli.core.cluster.silence import Silence
 from kcli.core.errors import ConfigError, KcliError, TimedOutError
 from kcli.core.hooks import NO_HOOKS, Hooks
@@ -61,8 +60,9 @@ if TYPE_CHECKING:
     from kcli.core.admin.topics import TopicInfo
     from kcli.core.admin.transactions import ProducerDescription, TransactionDescription, TransactionListing
     from kcli.core.admin.users import ScramCredential, ScramMechanism, ScramUpsertion
-    from kcli.core.cluster import coordinators, everywhere  # noqa: F401 - imported on use
+    from kcli.core.cluster import coordinators, everywhere, offsets  # noqa: F401 - imported on use
     from kcli.core.cluster.coordinators import Coordinators
+    from kcli.core.cluster.offsets import OffsetInfo
 
 _LEAST = 0.25  # seconds for a call after the deadline that it shares: its broker is not to blame
 
@@ -325,7 +325,7 @@ class Admin:
     ) -> Callable[[], dict[TopicPartition, OffsetInfo | KcliError]]:
         """Sends what ``list_offsets`` asks; the function that it returns waits for the responses."""
         check_numbers(wanted, "timestamp or special offset")
-        return begin_list_offsets(
+        return parts.offsets.begin_list_offsets(
             self.cluster,
             wanted,
             self._start(),

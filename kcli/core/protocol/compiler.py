@@ -87,10 +87,10 @@ _written: dict[_Key, int] = {}
 _read: dict[_Key, int] = {}
 _rare_encoder, _rare_decoder = _memoised(steps.encoder), _memoised(steps.decoder)
 
-_ENOUGH = 16_384
+_ENOUGH = 8_192
 """Bytes of one message in one version; then a compiled function makes up for the time it took to make."""
 _EACH = 3_000
-"""What a message counts beside its bytes: at the latest the sixth of a kind is compiled."""
+"""What a message counts beside its bytes: at the latest the third of a kind is compiled."""
 
 
 def _is_worth_it(so_far: dict[_Key, int], key: _Key, size: int) -> bool:

@@ -34,13 +34,16 @@ Counts = dict[str, dict[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """``words`` are the command line for a size: MB of lines, or groups. Calls are counted for each ``unit``."""
+    """``words`` are the command line for a size: MB of lines, or groups. Calls are counted for each ``unit``.
+
+    ``small`` is so many that each message has been compiled by then (``kcli.core.protocol.compiler``).
+    """
 
     name: str
     words: Callable[[Stage, int], list[str]]
     unit: str = "batch"
-    small: int = 4
-    large: int = 12
+    small: int = 8
+    large: int = 16
 
 
 class Stage:

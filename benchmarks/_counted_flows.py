@@ -36,14 +36,14 @@ Counts = dict[str, dict[str, float]]
 class Flow:
     """``words`` are the command line for a size: MB of lines, or groups. Calls are counted for each ``unit``.
 
-    ``small`` is so many that each message has been compiled by then (``kcli.core.protocol.compiler``).
+    ``small`` is so many that messages and classes have been compiled by then (decision 0137).
     """
 
     name: str
     words: Callable[[Stage, int], list[str]]
     unit: str = "batch"
-    small: int = 8
-    large: int = 16
+    small: int = 12
+    large: int = 20
 
 
 class Stage:

@@ -34,13 +34,16 @@ Counts = dict[str, dict[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """``words`` are the command line for a size: MB of lines, or groups. Calls are counted for each ``unit``."""
+    """``words`` are the command line for a size: MB of lines, or groups. Calls are counted for each ``unit``.
+
+    ``small`` is so many that messages and classes have been compiled by then (decision 0137).
+    """
 
     name: str
     words: Callable[[Stage, int], list[str]]
     unit: str = "batch"
-    small: int = 4
-    large: int = 12
+    small: int = 12
+    large: int = 20
 
 
 class Stage:

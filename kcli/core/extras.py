@@ -4,10 +4,8 @@ error names the command that installs its extra.
 
 import importlib
 import os
-import shlex
 import sys
 from collections.abc import Callable
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -44,6 +42,8 @@ def library(module: str, *, extra: str, wanted_by: str) -> Any:
 
 def installation(extra: str) -> str:
     """What to run so that this kcli has the extra: an instruction for the ``do`` of an error."""
+    from importlib.util import find_spec  # few runs need it
+
     prefix = sys.prefix
     holds = {name: os.path.exists(os.path.join(prefix, name)) for name in _RECORDS}
     active = prefix in (sys.base_prefix, os.environ.get("VIRTUAL_ENV", ""))
@@ -59,12 +59,14 @@ def installation_in(prefix: str, extra: str, holds: dict[str, bool], *, active: 
     ``pip`` on the command line is that of this environment, as far as can be seen; ``pip``: whether it has one.
     """
     what = f"'{PACKAGE}[{extra}]'"
+    from shlex import quote  # few runs need it
+
     sealed = "the .pex" if holds[_PEX] else None if pip else _SEALED.get(prefix)
     if sealed:
         return f"nothing can be added to {sealed}; install kcli with it: pipx install {what}"
     if holds[_PIPX]:
-        return f"pipx runpip {shlex.quote(os.path.basename(prefix))} install {what}"
-    python = shlex.quote(os.path.join(prefix, "bin", "python"))
+        return f"pipx runpip {quote(os.path.basename(prefix))} install {what}"
+    python = quote(os.path.join(prefix, "bin", "python"))
     if holds[_UV] or not pip:
         return f"uv pip install --python {python} {what}"
     return f"pip install {what}" if active else f"{python} -m pip install {what}"

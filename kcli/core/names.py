@@ -9,7 +9,6 @@ name typed.
 import re
 import struct
 from collections.abc import Mapping
-from shlex import quote
 from typing import Any
 
 from kcli.core.errors import ConfigError, NotFoundError
@@ -132,6 +131,8 @@ THERE_ARE = "`kcli groups list` lists the groups"
 
 def group_argument(group: str) -> str:
     """The group as an argument of ``kcli groups describe``, ``lag`` and ``rewind``."""
+    from shlex import quote  # few runs need it
+
     return quote(group) if group else "--empty-group"
 
 

@@ -432,7 +432,7 @@ LISTS = {
         _list(
             "topics offsets",
             "Offsets of topics: their ends, or with --time those of a time.",
-            Items("TopicOffset", "A partition.", "commands.topics._tables:ENDS+TIMES"),
+            Items("TopicOffset", "A partition.", "commands.topics._offset_tables:ENDS+TIMES"),
         ),
         _list(
             "topics who",

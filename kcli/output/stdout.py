@@ -15,7 +15,6 @@ import sys
 from collections.abc import Mapping
 from typing import IO, Any, BinaryIO
 
-from kcli.output.folding import folded_text
 from kcli.output.sanitise import visible
 from kcli.output.terminal import heading, is_terminal, paged, terminal_size, wants_colour
 
@@ -143,7 +142,10 @@ class Output:
         """
         if self.isatty:
             text = visible(text)
-            text = folded_text(text, self.width or 80) if fold else text
+            if fold:
+                from kcli.output.folding import folded_text  # few runs need it
+
+                text = folded_text(text, self.width or 80)
         self.text(heading(text, color if self.colour else ""))
 
     def flush(self) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO
 
-from kcli.output.folding import folded_text
 from kcli.output.sanitise import visible
 from kcli.output.terminal import heading_start, is_terminal, terminal_size, wants_colour
 
@@ -97,6 +96,8 @@ class Talk:
             self.before_line()
         text = visible(text)
         if self.isatty and fold:
+            from kcli.output.folding import folded_text  # few runs need it
+
             text = folded_text(text, self._width())
         if colour and self.colour:
             text = f"{colour}{text}{RESET}"

@@ -24,7 +24,6 @@ from kcli.core.options import (
     spellings,
 )
 from kcli.core.secret import Secret
-from kcli.profiles.file_safety import changeable, check_content
 from kcli.profiles.one_cluster import of_one_cluster
 from kcli.profiles.profile import COMMAND_LINE, MARKS, Pair, Profile, Report, raise_error
 from kcli.profiles.secret_keys import (
@@ -343,6 +342,8 @@ def _check_file(
     state = sources.file_state(path)
     if state is None:
         return
+    from kcli.profiles.file_safety import changeable, check_content  # few runs need it
+
     try:
         if (text := check_content(path, state, sources.user, pairs)) is not None:
             warnings.append(text)

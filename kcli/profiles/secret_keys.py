@@ -5,7 +5,6 @@ an entry of the system's keyring. Nothing is read here (``secrets.py``). Keys of
 """
 
 import os
-import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -95,13 +94,15 @@ def absolute(key: str, text: str, folder: str) -> str:
         return ",".join(_absolute(path, folder) for path in paths)
     if not runs_command(key):
         return text
+    from shlex import join, split  # few runs need it
+
     try:
-        program, *arguments = shlex.split(text)
+        program, *arguments = split(text)
     except ValueError:  # open quotes, or nothing: its use is an error that says so
         return text
     if "/" not in program or program.startswith("/"):
         return text
-    return shlex.join([_absolute(program, folder), *arguments])
+    return join([_absolute(program, folder), *arguments])
 
 
 def _absolute(path: str, folder: str) -> str:

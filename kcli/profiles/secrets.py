@@ -6,19 +6,18 @@ refused if other users can change them, like a password file, and used with a wa
 """
 
 import os
-import shlex
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.core.errors import ConfigError
-from kcli.core.extras import installation
 from kcli.core.secret import Secret
-from kcli.files.user_file import FileState, file_state, read_bounded
-from kcli.profiles.file_safety import refusal, warning
 from kcli.profiles.profile import Report, raise_error
 from kcli.profiles.resolve import Resolved
 from kcli.profiles.secret_keys import COMMAND, FILE, LIMIT, SecretSource, holds_pem, unreadable
+
+if TYPE_CHECKING:
+    from kcli.files.user_file import FileState
 
 COMMAND_SECONDS = 30.0
 """The time of a command, which may ask somebody, unless the user gives a time."""
@@ -88,6 +87,9 @@ def inherits(found: Mapping[str, Any]) -> bool:
 
 def read_secret_file(source: SecretSource, warn: Callable[[str], None]) -> str:
     """The content of the file, without the line end."""
+    from kcli.files.user_file import read_bounded  # few runs need it
+    from kcli.profiles.file_safety import refusal, warning
+
     path = os.path.expanduser(source.text)
     try:
         data, state = read_bounded(path, LIMIT)
@@ -123,16 +125,20 @@ def _keyring(source: SecretSource) -> str:
     except keyring.errors.KeyringError as error:
         raise unreadable(source, str(error) or type(error).__name__, "unlock the keyring") from None
     if found is None:
+        from shlex import quote  # few runs need it
+
         raise unreadable(
             source,
             "there is no such entry",
-            f"store it: keyring set {shlex.quote(service)} {shlex.quote(user)}",
+            f"store it: keyring set {quote(service)} {quote(user)}",
         )
     return found
 
 
 def no_keyring(source: SecretSource) -> ConfigError:
     """The error for a secret in the keyring, where nothing reads that."""
+    from kcli.core.extras import installation  # few runs need it
+
     return ConfigError(
         f"{source.key} is in the keyring, and the package keyring is missing (from {source.origin})",
         why="it is an extra of kcli",
@@ -186,6 +192,9 @@ def check_private_files(resolved: Resolved, report: Report = raise_error) -> Ite
         path = os.path.expanduser(str(values.get(name, "")))
         if not path or not (name in resolved.registry or resolved.uses(name)):
             continue
+        from kcli.files.user_file import file_state  # few runs need it
+        from kcli.profiles.file_safety import refusal
+
         try:
             state = file_state(path)
         except OSError:
@@ -193,10 +202,12 @@ def check_private_files(resolved: Resolved, report: Report = raise_error) -> Ite
         if (error := refusal(path, state, os.getuid(), held)) is not None:
             report(error)
         elif _others_can_read(state):
+            from shlex import quote  # few runs need it
+
             what = f"{path} ({resolved.spelled(name)}) holds {held}"
-            yield f"{what}, and other users can read it: chmod 600 {shlex.quote(path)}"
+            yield f"{what}, and other users can read it: chmod 600 {quote(path)}"
 
 
-def _others_can_read(state: FileState) -> bool:
+def _others_can_read(state: "FileState") -> bool:
     own = state.owner == os.getuid()
     return state.is_file and bool(state.mode & (stat.S_IRWXO | (stat.S_IRWXG if own else 0)))

@@ -45,8 +45,8 @@ ELSEWHERE = {
     "commands/topics/_describing.py:print_descriptions": [
         "TopicDescriptionList TopicDescription DESCRIPTION"
     ],
+    "commands/topics/_offset_tables.py:topic_offsets": ["TopicOffsetList TopicOffset ENDS+TIMES"],
     "commands/topics/_tables.py:list_topics": ["TopicList Topic (*LIST,*SIZES)"],
-    "commands/topics/_tables.py:topic_offsets": ["TopicOffsetList TopicOffset ENDS+TIMES"],
     "commands/txn/_describing.py:_describe_id": [
         "TransactionDescriptionList TransactionDescription view.TRANSACTION"
     ],

@@ -46,7 +46,6 @@ from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.records.run import RUN_BYTES
 from kcli.core.types import TopicPartition
 from kcli.flows.consume.extent import Reading
-from kcli.flows.consume.group_commits import GroupCommits
 from kcli.flows.consume.run import ConsumeResult, Sink, consume
 from kcli.flows.filters.selection import Selection, TimeFilter
 from kcli.flows.stop import Stop
@@ -56,6 +55,7 @@ from kcli.output.records import RecordSink, Written
 if TYPE_CHECKING:
     from kcli.commands.consume.decoding import Decoding
     from kcli.flows.consume.ahead import Ahead
+    from kcli.flows.consume.group_commits import GroupCommits
     from kcli.flows.consume.latest import LatestFilter
     from kcli.flows.consume.time_order import Merger
 

@@ -18,8 +18,6 @@ from kcli.core.consumer.subscription import Span
 from kcli.core.positions import OffsetSpec, RangeSpec, ResetPolicy, check_times
 from kcli.core.types import TopicPartition
 from kcli.flows.consume.extent import Chosen, GroupShare
-from kcli.flows.consume.group_commits import GroupCommits
-from kcli.flows.filters.grep import parse_grep
 from kcli.flows.filters.selection import (
     PARTITIONER,
     Filter,
@@ -34,6 +32,7 @@ from kcli.output.template import rfc3339
 if TYPE_CHECKING:
     from kcli.commands.consume.decoding import Decoding
     from kcli.commands.consume.fields import ChosenFields
+    from kcli.flows.consume.group_commits import GroupCommits
     from kcli.flows.filters.absent import AbsentFields
     from kcli.flows.filters.where import Where
 
@@ -109,6 +108,8 @@ def selection(
         filters.append(KeyFilter(_wanted_key(asked, decoding)))
     named = list(fields.paths) if fields is not None else []
     for text in asked.grep:
+        from kcli.flows.filters.grep import parse_grep  # few runs need it
+
         try:
             grep = parse_grep(text, key, value)
         except ValueError as error:
@@ -228,12 +229,14 @@ def group_reading(
     asked: ConsumeOptions,
     *,
     commit: bool,
-) -> tuple[GroupShare, GroupCommits]:
+) -> "tuple[GroupShare, GroupCommits]":
     """The reading, which joins the group with the first poll, and its commits, if it makes any (``commit``)."""
     talk, start = inv.talk, spec.start
     if asked.from_beginning or (start is not None and start.kind not in ("earliest", "stored")):
         talk.note(f"group {asked.group}: the given start applies only where nothing is committed")
-    commits = GroupCommits(
+    from kcli.flows.consume import group_commits  # few runs need it
+
+    commits = group_commits.GroupCommits(
         consumer,
         interval=consumer.options.auto_commit_interval_ms / 1000,
         enabled=commit,

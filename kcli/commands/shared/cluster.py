@@ -13,8 +13,6 @@ from kcli.core.cluster.metadata import OR_HIDDEN
 from kcli.core.errors import KcliError
 from kcli.core.names import is_own_group, means_own_groups
 from kcli.core.options import ClientOptions
-from kcli.flows.groups.nearest import name_nearest
-from kcli.flows.permitted import may_be_more, may_see_all
 
 if TYPE_CHECKING:
     from kcli.core.admin.group_description import GroupDescription
@@ -97,6 +95,7 @@ def listed_groups(
 
 def described_groups(inv: Invocation, admin: Admin, names: Sequence[str]) -> dict[str, GroupDescription]:
     """The groups that exist; the others are reported as failures, with the most similar names."""
+    from kcli.flows.groups.nearest import name_nearest  # few runs need it
 
     found = admin.describe_groups(names, all_types=True)
     name_nearest(admin, found)
@@ -117,6 +116,8 @@ def warn_of_hidden(inv: Invocation, admin: Admin, what: str, *, unsure: bool = F
     warning = ""
     if inv.missing:
         return warning
+    from kcli.flows.permitted import may_be_more, may_see_all  # few runs need it
+
     if not may_see_all(lambda: admin.describe_cluster(include_operations=True)):
         warning = may_be_more(what)
     elif unsure:

@@ -31,7 +31,6 @@ from kcli.core.exit_codes import ExitCode, worst
 from kcli.core.hooks import Hooks
 from kcli.core.permissions import granted_to
 from kcli.core.positions import parse_duration_ms
-from kcli.output.progress import Progress, progress_style
 from kcli.output.sanitise import visible_line
 from kcli.output.stdout import Output
 from kcli.output.talk import Talk
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from kcli.account.survey import Missing
     from kcli.commands.shared.configuration import Configuration
     from kcli.core.options import ClientOptions
+    from kcli.output.progress import Progress
     from kcli.profiles.applicability import Unused
     from kcli.profiles.profile import Profile
     from kcli.profiles.resolve import Resolved
@@ -321,6 +321,8 @@ class Invocation:
 
     def progress(self, title: str, *, total: int | None = None, unit: str = "records") -> Progress:
         """``with inv.progress("produced") as bar: bar.update(records, bytes, failed=3)``."""
+        from kcli.output.progress import Progress, progress_style  # few runs need it
+
         choice = self.values.progress or environment("progress")
         style = progress_style(choice, self.talk, dumb=os.environ.get("TERM") == "dumb")
         return Progress(self.talk, title, style=style, total=total, unit=unit)

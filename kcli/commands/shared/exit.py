@@ -19,7 +19,6 @@ from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.error_codes import RAISE_FILE_LIMIT
 from kcli.core.errors import BrokerError, KcliError, StoppedError
 from kcli.core.exit_codes import ExitCode, signalled
-from kcli.output.folding import folded_text
 from kcli.output.sanitise import visible, visible_json
 from kcli.output.terminal import is_terminal, terminal_size
 
@@ -167,6 +166,8 @@ def print_error(code: int, what: str, why: str, do: str, values: GlobalValues | 
         ]
         text = "\n".join(visible(line).replace("\n", " ") for line in lines if line)
         if is_terminal(sys.stderr):
+            from kcli.output.folding import folded_text  # few runs need it
+
             text = folded_text(text, terminal_size(sys.stderr).columns)
     with contextlib.suppress(OSError, ValueError):
         click.echo(text, err=True)

@@ -15,7 +15,6 @@ from kcli.commands.shared.options import DURATION, CountType, ParamType
 from kcli.commands.shared.usage import usage
 from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.clock import wall_ms
-from kcli.core.codecs.codec import check_level, codec_by_name
 from kcli.core.errors import ConfigError
 from kcli.core.names import is_topic_name
 from kcli.core.positions import SPECIAL_WORDS, OffsetSpec, RangeSpec, parse_offset, parse_range, read_instant
@@ -277,6 +276,8 @@ def parse_codec(text: str) -> Codec:
     if not re.fullmatch(r"[+-]?[0-9]{1,3}", level):
         raise ValueError(f"the level in {text!r} is not a number")
     try:
+        from kcli.core.codecs.codec import check_level, codec_by_name  # few runs need it
+
         check_level(codec_by_name(name), int(level))
     except ConfigError as error:
         raise ValueError(error.why) from None

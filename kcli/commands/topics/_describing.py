@@ -10,14 +10,13 @@ from kcli.commands.shared.cluster import connect, open_admin, readable, unique, 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
+from kcli.commands.topics._offset_tables import Ends, log_spans
 from kcli.commands.topics._tables import (
     FACTOR,
     ID,
     INTERNAL,
     NAME,
-    Ends,
     Row,
-    log_spans,
     matches,
     no_topics,
     warn_of_incomplete,

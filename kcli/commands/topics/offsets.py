@@ -44,7 +44,7 @@ def topic_offsets(
     Without a TOPIC and --match: of all topics but the cluster's own. The special offsets are explained in
     `kcli help offsets`; a broker that does not know one is an error: exit code 7, or 6 where others do.
     """
-    from kcli.commands.topics import _tables as run  # clients are loaded when the command runs
+    from kcli.commands.topics import _offset_tables as run  # clients are loaded when the command runs
 
     chosen = run.ChosenPartitions(names, match, partitions, internal)
     return run.topic_offsets(inv, chosen, when)

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.core import admin as operations
 from kcli.core import cluster as parts
-from kcli.core.admin.arguments import check_groups, check_numbers, check_offsets, check_partitions, several
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.metadata import ClusterView
-from kcli.core.cluster.offsets import OffsetInfo, begin_list_offsets
 from kcli.core.cluster.silence import Silence
 from kcli.core.errors import ConfigError, KcliError, TimedOutError
 from kcli.core.hooks import NO_HOOKS, Hooks
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
         aborting,
         acls,
         api_versions,
+        arguments,
         controllers,
         delegation_tokens,
         elections,
@@ -61,8 +60,9 @@ if TYPE_CHECKING:
     from kcli.core.admin.topics import TopicInfo
     from kcli.core.admin.transactions import ProducerDescription, TransactionDescription, TransactionListing
     from kcli.core.admin.users import ScramCredential, ScramMechanism, ScramUpsertion
-    from kcli.core.cluster import coordinators, everywhere  # noqa: F401 - imported on use
+    from kcli.core.cluster import coordinators, everywhere, offsets  # noqa: F401 - imported on use
     from kcli.core.cluster.coordinators import Coordinators
+    from kcli.core.cluster.offsets import OffsetInfo
 
 _LEAST = 0.25  # seconds for a call after the deadline that it shares: its broker is not to blame
 
@@ -228,14 +228,14 @@ class Admin:
         self, names: Sequence[str], partitions: Collection[TopicPartition] = ()
     ) -> dict[str, TopicInfo | KcliError]:
         """Each name's topic, or the error; not older than what is known of ``partitions``."""
-        names = several(names)
+        names = operations.arguments.several(names)
         return operations.topics.describe_topics(self.cluster, names, self._start(), partitions)
 
     def describe_partitions(self, names: Sequence[str] | None = None) -> dict[str, TopicInfo | KcliError]:
         """As ``describe_topics``, in pages, and with eligible leader replicas where brokers report them (KIP-966); None:
         all topics, by name.
         """
-        found = None if names is None else several(names)
+        found = None if names is None else operations.arguments.several(names)
         return operations.partitions.describe_partitions(self.cluster, found, self._start())
 
     def topic_operations(
@@ -245,7 +245,7 @@ class Admin:
 
         ``missing_too``: also for names of topics that do not exist yet.
         """
-        found = several(names)
+        found = operations.arguments.several(names)
         return operations.topics.topic_operations(self.cluster, found, self._start(), missing_too=missing_too)
 
     def create_topics(
@@ -272,7 +272,7 @@ class Admin:
 
     def delete_topics(self, names: Sequence[str]) -> Outcome:
         """Deletes topics with all their records."""
-        names = several(names)
+        names = operations.arguments.several(names)
         return operations.topic_changes.delete_topics(self.cluster, names, self._start())
 
     def create_partitions(self, counts: Mapping[str, int], *, validate_only: bool = False) -> Outcome:
@@ -296,7 +296,7 @@ class Admin:
 
         OFFSET_OUT_OF_RANGE for an offset above the high watermark.
         """
-        check_numbers(before, "offset")
+        operations.arguments.check_numbers(before, "offset")
         return operations.records.delete_records(self.cluster, before, self._start())
 
     def list_offsets(
@@ -324,8 +324,8 @@ class Admin:
         leader_patience: float | None = None,
     ) -> Callable[[], dict[TopicPartition, OffsetInfo | KcliError]]:
         """Sends what ``list_offsets`` asks; the function that it returns waits for the responses."""
-        check_numbers(wanted, "timestamp or special offset")
-        return begin_list_offsets(
+        operations.arguments.check_numbers(wanted, "timestamp or special offset")
+        return parts.offsets.begin_list_offsets(
             self.cluster,
             wanted,
             self._start(),
@@ -347,7 +347,7 @@ class Admin:
         pipelined with the others.
         """
         for tp, offset in positions:
-            check_numbers({tp: offset}, "offset")
+            operations.arguments.check_numbers({tp: offset}, "offset")
         deadline = self._start()
         if timeout is not None:
             deadline = min(deadline, self.cluster.deadline(timeout))
@@ -377,11 +377,13 @@ class Admin:
         self, names: Sequence[str]
     ) -> Callable[[], dict[str, list[ConfigEntry] | KcliError]]:
         """Sends what ``describe_topic_configs`` asks; the function that it returns waits for the responses."""
-        return operations.configs.begin_topic_configs(self.cluster, several(names), self._start())
+        return operations.configs.begin_topic_configs(
+            self.cluster, operations.arguments.several(names), self._start()
+        )
 
     def describe_topic_configs(self, names: Sequence[str]) -> dict[str, list[ConfigEntry] | KcliError]:
         """All configuration entries of each topic."""
-        names = several(names)
+        names = operations.arguments.several(names)
         return operations.configs.describe_topic_configs(self.cluster, names, self._start())
 
     def list_config_resources(self, kind: ConfigKind) -> list[str]:
@@ -409,7 +411,7 @@ class Admin:
         Returns before anything is moved: ``list_reassignments`` shows the progress. INVALID_REPLICA_ASSIGNMENT for a
         broker that does not exist, NO_REASSIGNMENT_IN_PROGRESS where there is nothing to cancel.
         """
-        check_partitions(wanted)
+        operations.arguments.check_partitions(wanted)
         return operations.reassignments.alter_reassignments(self.cluster, wanted, self._start())
 
     def list_reassignments(
@@ -425,7 +427,7 @@ class Admin:
 
         Returns before anything is moved: ``describe_log_dirs`` shows the future replicas.
         """
-        check_partitions(wanted)
+        operations.arguments.check_partitions(wanted)
         return operations.replica_log_dirs.alter_replica_log_dirs(
             self.cluster, broker_id, wanted, self._start()
         )
@@ -437,7 +439,7 @@ class Admin:
 
         None also where no election was needed. An unclean election may lose records.
         """
-        check_partitions(partitions)
+        operations.arguments.check_partitions(partitions)
         return operations.elections.elect_leaders(self.cluster, partitions, self._start(), unclean=unclean)
 
     # --- access --------------------------------------------------------------------------------------
@@ -505,7 +507,7 @@ class Admin:
         NotFoundError for a user without credentials.
         """
         return operations.users.describe_scram_credentials(
-            self.cluster, None if users is None else several(users), self._start()
+            self.cluster, None if users is None else operations.arguments.several(users), self._start()
         )
 
     def alter_scram_credentials(
@@ -558,7 +560,7 @@ class Admin:
 
         Raises ConfigError for a state or type that does not exist, and the first error if no broker responded.
         """
-        states, types = several(states), several(types)
+        states, types = operations.arguments.several(states), operations.arguments.several(types)
         return operations.groups.list_groups(
             self.cluster, self._coordinators(), self._start(), states=states, types=types
         )
@@ -571,7 +573,7 @@ class Admin:
         NotFoundError for a group that does not exist, OtherGroupError (an UnsupportedError) for a share or streams group.
         With ``all_types`` these are described too; then the error says that their coordinator does not do so.
         """
-        names = several(names)
+        names = operations.arguments.several(names)
         if self._member_bytes is None:
             self._member_bytes = operations.group_description.MemberBytes()
         deadline = self._start()
@@ -600,7 +602,7 @@ class Admin:
         ``share_offsets``.
         """
         return operations.share_offsets.share_offsets(
-            self.cluster, self._coordinators(), several(names), self._start()
+            self.cluster, self._coordinators(), operations.arguments.several(names), self._start()
         )
 
     def alter_share_offsets(self, wanted: Mapping[str, Mapping[TopicPartition, int]]) -> dict[str, Stored]:
@@ -610,9 +612,9 @@ class Admin:
         forgotten, and delivered again if it is not before the new one. Brokers check no bounds. NON_EMPTY_GROUP for a
         group with members.
         """
-        check_groups(wanted)
+        operations.arguments.check_groups(wanted)
         for starts in wanted.values():
-            check_numbers(starts, "start offset")
+            operations.arguments.check_numbers(starts, "start offset")
         return operations.share_offsets.alter_share_offsets(
             self.cluster, self._coordinators(), wanted, self._start()
         )
@@ -633,7 +635,7 @@ class Admin:
 
         NON_EMPTY_GROUP for a group with members, NotFoundError for a group that does not exist.
         """
-        names = several(names)
+        names = operations.arguments.several(names)
         outcome = operations.groups.delete_groups(
             self.cluster, self._coordinators(), names, self._start(), emptied=self._emptied
         )
@@ -669,7 +671,7 @@ class Admin:
         in seconds, can only shorten that of this client. A partition whose offset could not be read has its own error;
         a group that could not be read has one for all.
         """
-        check_groups(wanted, all_of=True)
+        operations.arguments.check_groups(wanted, all_of=True)
         deadline = self._start()
         if timeout is not None:
             deadline = min(deadline, self.cluster.deadline(timeout))
@@ -684,7 +686,7 @@ class Admin:
         """Asks for all that these groups have committed: the next ``fetch_offsets`` of just them has it, and what is
         called before is answered meanwhile.
         """
-        check_groups(dict.fromkeys(groups), all_of=True)
+        operations.arguments.check_groups(dict.fromkeys(groups), all_of=True)
         if groups and self._until is None:
             self._begun[frozenset(groups)] = operations.committed.begin_fetch_offsets(
                 self.cluster, self._coordinators(), dict.fromkeys(groups), self._start()
@@ -703,7 +705,7 @@ class Admin:
         is most often a variable that is not set: the group that has it is ``GroupMetadata("")``. ``preceding`` collects
         what was committed just before.
         """
-        check_offsets(wanted)
+        operations.arguments.check_offsets(wanted)
         if "" in wanted:
             raise ConfigError(
                 "a group without a name cannot be committed to", do='GroupMetadata("") is such a group'
@@ -726,7 +728,7 @@ class Admin:
         GROUP_SUBSCRIBED_TO_TOPIC for topics that an active group is subscribed to. ``preceding`` collects what was
         committed just before.
         """
-        check_groups(wanted)
+        operations.arguments.check_groups(wanted)
         outcome = operations.commits.delete_offsets(
             self.cluster, self._coordinators(), wanted, self._start(), preceding
         )
@@ -758,7 +760,7 @@ class Admin:
 
     def describe_transactions(self, names: Sequence[str]) -> dict[str, TransactionDescription | KcliError]:
         """The state of each transactional id, with the partitions of its open transaction (KIP-664)."""
-        names = several(names)
+        names = operations.arguments.several(names)
         return operations.transactions.describe_transactions(
             self.cluster, self._coordinators(), names, self._start()
         )
@@ -767,7 +769,7 @@ class Admin:
         self, wanted: Collection[TopicPartition]
     ) -> dict[TopicPartition, list[ProducerDescription] | KcliError]:
         """The active producers of partitions, as reported by the leaders (KIP-664)."""
-        check_partitions(wanted)
+        operations.arguments.check_partitions(wanted)
         return operations.transactions.describe_producers(self.cluster, wanted, self._start())
 
     def abort_hanging(

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
+from kcli.core import cluster as parts
 from kcli.core.classes import dataclass, replace
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.everywhere import ask_brokers, ask_every_broker
 from kcli.core.connection.plan import Broker, Plan
 from kcli.core.error_codes import BROKER_ID_NOT_REGISTERED, MISMATCHED_ENDPOINT_TYPE, NONE
 from kcli.core.errors import BrokerError, KcliError, UnsupportedError, too_old
@@ -16,6 +16,7 @@ from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataRespon
 from kcli.core.types import Node, TopicPartition, by_topic
 
 if TYPE_CHECKING:
+    from kcli.core.cluster import everywhere  # noqa: F401 - imported on use
     from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsResponse, DescribeLogDirsResult
 
 _FIRST_WITH_FENCED = 2
@@ -187,8 +188,8 @@ def describe_log_dirs(
 
     what = "describing the log directories of broker"
     if broker_ids is None:
-        return ask_every_broker(cluster, ask, read, deadline, what)
-    return ask_brokers(cluster, broker_ids, ask, read, deadline, what)
+        return parts.everywhere.ask_every_broker(cluster, ask, read, deadline, what)
+    return parts.everywhere.ask_brokers(cluster, broker_ids, ask, read, deadline, what)
 
 
 def _log_dir(row: "DescribeLogDirsResult", wanted: Collection[TopicPartition] | None) -> LogDir:

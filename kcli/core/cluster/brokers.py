@@ -34,8 +34,6 @@ from kcli.core.net.loop import Loop
 from kcli.core.net.resolve import Address, is_literal, lookup
 from kcli.core.options import ClientOptions, key_of
 from kcli.core.protocol.api import Request
-from kcli.core.protocol.messages.fetch import FetchRequest
-from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import Node
 
 if TYPE_CHECKING:
@@ -52,8 +50,8 @@ FORWARDED = "forwarded"
 controller that has stopped keeps it waiting, the broker's own figures come through another one.
 """
 
-_BEGINNINGS = (FetchRequest, ProduceRequest)
-"""What may go through the connection for everything else, if it is the first of its purpose."""
+_BEGINNINGS = (0, 1)
+"""Produce and Fetch: what may go through the connection for everything else, if it is the first of its purpose."""
 
 Key = tuple[int, str]
 Connected = tuple["socket.socket", Callable[[], KcliError | None]]
@@ -151,7 +149,8 @@ class Brokers:
         """Queues ``request``; all errors are reported through ``future``."""
         route = self._route(node, purpose)
         channel = self._usable(route)
-        if channel is None and isinstance(request, _BEGINNINGS) and request.expects_response:
+        one = request if isinstance(request, Request) else None
+        if channel is None and one is not None and one.api_key in _BEGINNINGS and one.expects_response:
             # A command that sends one request needs no connection of its own for it: with TLS and SASL that takes
             # longer than the request. Nor does one end a pause that the broker asks for (KIP-219).
             control = self._ready(node)

@@ -41,16 +41,11 @@ from kcli.core.permissions import on_topic
 from kcli.core.positions import parse_reset
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.list_offsets import ListOffsetsResponse
-from kcli.core.protocol.messages.offset_for_leader_epoch import (
-    OffsetForLeaderEpochRequest,
-    OffsetForLeaderEpochResponse,
-    OffsetForLeaderPartition,
-    OffsetForLeaderTopic,
-)
 from kcli.core.types import TopicPartition
 
 if TYPE_CHECKING:
     from kcli.core.group.committed_offsets import CommittedOffsets
+    from kcli.core.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochResponse
 
 Waiting = list[tuple[TopicPartition, PartitionState]]
 
@@ -266,17 +261,19 @@ class Positions:
         )
 
     def _epochs(self, group: Waiting) -> Request:
-        topics: dict[str, OffsetForLeaderTopic] = {}
+        from kcli.core.protocol.messages import offset_for_leader_epoch as wire  # few runs need it
+
+        topics: dict[str, wire.OffsetForLeaderTopic] = {}
         for tp, state in group:
-            row = topics.setdefault(tp.topic, OffsetForLeaderTopic(topic=tp.topic, partitions=[]))
+            row = topics.setdefault(tp.topic, wire.OffsetForLeaderTopic(topic=tp.topic, partitions=[]))
             row.partitions.append(
-                OffsetForLeaderPartition(
+                wire.OffsetForLeaderPartition(
                     partition=tp.partition,
                     current_leader_epoch=self._leader_epoch(tp),
                     leader_epoch=state.fetch_epoch,
                 )
             )
-        return OffsetForLeaderEpochRequest(replica_id=-1, topics=list(topics.values()))
+        return wire.OffsetForLeaderEpochRequest(replica_id=-1, topics=list(topics.values()))
 
     def _leader_epoch(self, tp: TopicPartition) -> int:
         topic = self._cluster.view.topics.get(tp.topic)

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from kcli.core import clock
+from kcli.core import clock, records
 from kcli.core import producer as parts
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.codecs.codec import check_level, codec_by_name
@@ -54,7 +54,6 @@ from kcli.core.producer.submission import Submission
 from kcli.core.producer.text_placer import TextFormat
 from kcli.core.protocol.schema import NO_UUID
 from kcli.core.records.builder import BatchBuilder
-from kcli.core.records.passing import batch_of_rows, take_over
 from kcli.core.records.view import BatchView
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, ProducerRecord, TopicPartition
 
@@ -359,7 +358,10 @@ class Producer:
         ``rows`` are sent instead of them, with the compression of the batch. ConfigError if there are none.
         ``origin``: as in ``send_rows``; rows count the records sent, from 0.
         """
-        builder = take_over(batch, first, stop) if not rows else batch_of_rows(rows, batch.codec)
+        passing = records.passing
+        builder = (
+            passing.take_over(batch, first, stop) if not rows else passing.batch_of_rows(rows, batch.codec)
+        )
         future = RecordFuture(self._thread.wait, self._thread.lock)
         origins = [] if origin is None else [OriginRows(0, origin, range(builder.count))]
         self._submission.submit(

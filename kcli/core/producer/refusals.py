@@ -34,7 +34,6 @@ from kcli.core.future import Future
 from kcli.core.permissions import on_topic
 from kcli.core.producer.batch import ProducerBatch
 from kcli.core.producer.splitting import code_of_record
-from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from kcli.core.types import TopicPartition
 
 TOO_FEW_REPLICAS = frozenset({NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS_AFTER_APPEND})
@@ -98,11 +97,13 @@ class Refusals:
     def limits_known(self, topic: str) -> bool:
         """Whether the topic's limits are known, or never will be; fetches them if not."""
         if topic not in self._limits and topic not in self._requested:
+            from kcli.core.protocol.messages import describe_configs as wire  # few runs need it
+
             self._requested.add(topic)
-            resource = DescribeConfigsResource(
+            resource = wire.DescribeConfigsResource(
                 resource_type=_TOPIC, resource_name=topic, configuration_keys=[_LARGEST, _IN_SYNC]
             )
-            asked = self._cluster.send(DescribeConfigsRequest(resources=[resource]))
+            asked = self._cluster.send(wire.DescribeConfigsRequest(resources=[resource]))
             asked.on_done(lambda future: self._answered(topic, future))
         return topic in self._limits
 

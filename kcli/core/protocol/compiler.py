@@ -64,7 +64,7 @@ def decode(cls: type[S], buf: memoryview, pos: int, version: int, *, flexible: b
     key = (cls, version, flexible)
     read = _decoders.get(key)
     if read is None:
-        if _is_worth_it(_read, key, len(buf) - pos):
+        if _is_worth_it(_read, key, 0 if _holds_records(cls) else len(buf) - pos):
             read = _decoders[key] = _decoder(*key)
         else:
             read = _rare_decoder(*key)
@@ -87,15 +87,22 @@ _written: dict[_Key, int] = {}
 _read: dict[_Key, int] = {}
 _rare_encoder, _rare_decoder = _memoised(steps.encoder), _memoised(steps.decoder)
 
-_ENOUGH = 4_096
+_ENOUGH = 8_192
 """Bytes of one message in one version; then a compiled function makes up for the time it took to make."""
-_EACH = 2_100
-"""What a message counts beside its bytes: at the latest the second of a kind is compiled."""
+_EACH = 1_500
+"""What a message counts beside its bytes: at the latest the sixth of a kind is compiled."""
 
 
 def _is_worth_it(so_far: dict[_Key, int], key: _Key, size: int) -> bool:
     so_far[key] = so_far.get(key, 0) + _EACH + size
     return so_far[key] > _ENOUGH
+
+
+@_memoised
+def _holds_records(cls: Any) -> bool:
+    """Whether most of its bytes are records, which nothing here reads."""
+    types = [row.type.element if isinstance(row.type, Array) else row.type for row in cls.fields]
+    return any(_holds_records(type_) if isinstance(type_, type) else type_ == RECORDS for type_ in types)
 
 
 class _Source:

@@ -3,18 +3,22 @@
 ``RecordBatch`` (magic 2) and ``LegacyBatch`` (magic 0 and 1) implement it; readers need not distinguish them.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from operator import lt
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.kernels.active import decode_headers, digest_records, mark_runs, render_records
-from kcli.core.kernels.arrow_ops import ArrowPart
-from kcli.core.kernels.render_ops import Facts, Program
 from kcli.core.kernels.shapes import Columns, DigestPiece, MarkedRecords, find_in_columns
 from kcli.core.kernels.varint import INT64_MAX, INT64_MIN, Buffer
 from kcli.core.types import Record
+
+if TYPE_CHECKING:
+    from kcli.core.kernels.arrow_ops import ArrowPart
+    from kcli.core.kernels.render_ops import Facts, Program
 
 _CODEC = 0x07
 _LOG_APPEND_TIME = 0x08
@@ -212,6 +216,8 @@ class BatchView(ABC):
         """Its records for ``arrow_columns`` and ``digest_records``; those at ``first`` up to, not including, ``stop``
         are wanted.
         """
+        from kcli.core.kernels.arrow_ops import ArrowPart  # few runs need it
+
         payload = self._plain_payload()
         return ArrowPart(
             payload,

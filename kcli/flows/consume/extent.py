@@ -8,7 +8,7 @@ heartbeat. With ``--exit`` a member therefore waits 10 s for partitions.
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.core import clock
 from kcli.core.consumer import ranges
@@ -18,8 +18,10 @@ from kcli.core.consumer.subscription import Span
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.consume.group_commits import GroupCommits
 from kcli.flows.consume.remote import RemoteNotice
+
+if TYPE_CHECKING:
+    from kcli.flows.consume.group_commits import GroupCommits
 
 Message = Callable[[str], object]
 _BY_POLICY = ("earliest", "latest", "stored")
@@ -245,7 +247,7 @@ class GroupShare(_Range):
         self,
         consumer: Consumer,
         spec: RangeSpec,
-        commits: GroupCommits,
+        commits: "GroupCommits",
         *,
         assigned: Callable[[bool], object] = bool,
         **settings: Any,

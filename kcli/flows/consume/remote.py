@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.local_starts import LocalStarts
 from kcli.core.types import TopicPartition
-from kcli.flows.partition_failures import partition_names
 
 
 class RemoteNotice:
@@ -40,6 +39,8 @@ class RemoteNotice:
         )
         remote = [tp for tp, begin in begins.items() if 0 <= begin < self._local.found.get(tp, 0)]
         if remote and not self._said:
+            from kcli.flows.partition_failures import partition_names  # few runs need it
+
             self._said = True
             self._note(
                 f"reading from remote storage: {partition_names(remote)}, up to what is on the leaders' disks"

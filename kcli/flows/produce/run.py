@@ -20,13 +20,11 @@ from kcli.core.errors import ClosedError, KcliError
 from kcli.core.producer.partitioner import ANYWHERE
 from kcli.core.producer.producer import Producer
 from kcli.core.records.text_cut import line_count
-from kcli.files.atomic import FileError
 from kcli.flows.inputs.feed import Portion
 from kcli.flows.inputs.item import BadInput, Chunk, InputError, InputPosition, InputRow, RowChunk, TextChunk
 from kcli.flows.inputs.lines import LineFormat
 from kcli.flows.produce.ack_tracker import AckTracker
 from kcli.flows.produce.line_outcomes import Outcomes, bad_input_error
-from kcli.flows.rate import TokenBucket, wait
 from kcli.flows.stop import Stop
 
 if TYPE_CHECKING:
@@ -123,8 +121,11 @@ class ProduceRun:
         self._hours = Counter[int]()
         self._input_error: KcliError | None = None
         self._output_error: OSError | None = None
-        rate = sending.records_per_second or sending.bytes_per_second
-        self._bucket = TokenBucket(rate, time.monotonic()) if rate else None
+        self._bucket: TokenBucket | None = None
+        if rate := sending.records_per_second or sending.bytes_per_second:
+            from kcli.flows.rate import TokenBucket  # few runs need it
+
+            self._bucket = TokenBucket(rate, time.monotonic())
 
     def run(self, portions: Iterable[Portion]) -> ProduceResult:
         """Sends everything and waits for its confirmation; a stop ends the reading, then the wait.
@@ -259,6 +260,8 @@ class ProduceRun:
 
     def _not_passed(self, chunk: Chunk, first: int, error: KcliError) -> None:
         """The producer did not accept the rows from ``first`` on: they failed, or were not read before the stop."""
+        from kcli.files.atomic import FileError  # few runs need it
+
         if isinstance(error, FileError):  # nothing can be recorded any more: a later run reads them again
             self._lines -= chunk.rows - first
         else:
@@ -318,6 +321,8 @@ class ProduceRun:
             start = stop
 
     def _wait(self, seconds: float) -> None:
+        from kcli.flows.rate import wait  # few runs need it
+
         end = time.monotonic() + seconds
         while not self._stop and (left := end - time.monotonic()) > 0:
             self._tick()

@@ -11,7 +11,7 @@ from kcli.cli import cli
 from kcli.commands.shared import changing
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.usage import Refused
-from kcli.commands.topics import _describing, _tables
+from kcli.commands.topics import _describing, _offset_tables, _tables
 from kcli.core.admin.brokers import ClusterDescription, LogDir, ReplicaSize
 from kcli.core.admin.configs import ConfigEntry
 from kcli.core.admin.topic_changes import CreatedTopic
@@ -114,7 +114,7 @@ class StandIn(AtOnce):
 @pytest.fixture
 def admin(monkeypatch: pytest.MonkeyPatch) -> StandIn:
     stand_in = StandIn()
-    for module in (_tables, _describing, changing):
+    for module in (_tables, _offset_tables, _describing, changing):
         monkeypatch.setattr(module, "open_admin", lambda _inv: stand_in)
         monkeypatch.setattr(module, "connect", lambda _inv, found: found.cluster_id())
     return stand_in

@@ -53,6 +53,10 @@ def encode(
         write(value, out, splices)
         return out, splices
     before = len(out)
+    if _elements(value) > _MANY:
+        _encoders[key] = _encoder(*key)
+        _encoders[key](value, out, splices)
+        return out, splices
     _rare_encoder(*key)(value, out, splices)
     if _is_worth_it(_written, key, len(out) - before):
         _encoders[key] = _encoder(*key)
@@ -91,6 +95,16 @@ _ENOUGH = 4_096
 """Bytes of one message in one version; then a compiled function makes up for the time it took to make."""
 _EACH = 2_100
 """What a message counts beside its bytes: at the latest the second of a kind is compiled."""
+_MANY = 100
+"""Elements of a message to be written, whose size is not known yet."""
+
+
+def _elements(value: Struct) -> int:
+    """About how many elements its arrays have: those inside of elements as often as in the first one."""
+    arrays = [part for part in vars(value).values() if isinstance(part, list) and part]
+    return sum(
+        [len(part) * (1 + (_elements(part[0]) if isinstance(part[0], Struct) else 0)) for part in arrays]
+    )
 
 
 def _is_worth_it(so_far: dict[_Key, int], key: _Key, size: int) -> bool:

@@ -52,7 +52,7 @@ def test_a_first_message_of_many_elements_is_compiled(monkeypatch):
     data = encoded(many, 0, flexible=True)
     assert list(compiler._encoders) == [(Outer, 0, True)]
     assert encoded(few, 0, flexible=True) == expected
-    assert decoded(Outer, data, 0, flexible=True) == many
+    assert plain(decoded(Outer, data, 0, flexible=True)) == plain(many)
 
 
 CASES = every_version()

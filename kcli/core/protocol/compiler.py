@@ -160,7 +160,8 @@ def _emit_write(src: _Source, depth: int, row: Field, value: str, version: int, 
     if isinstance(type_, Array):
         count = src.name(getattr(codec, f"write_{compact(flexible)}count"))
         if nullable:
-            src.add(depth, f"if {value} is None: {count}(out, -1)")
+            null = b"\0" if flexible else b"\xff\xff\xff\xff"
+            src.add(depth, f"if {value} is None: out += {null!r}")
             src.add(depth, "else:")
             depth += 1
         if flexible:

@@ -19,12 +19,17 @@ DECISION = "0141-what-is-used-of-libraries-beyond-their-interface.md"
 
 PYTHON = {
     "_signal": "signal, without the enumerations that it makes at import",
+    "_socket": "socket, likewise",
+    "_random": "random, without the tables that it computes at import",
+    "_collections": "where the standard library has what collections.namedtuple is made of",
+    "_tuplegetter": "of it: the attribute of a named tuple",
+    "_run_exitfuncs": "of atexit: what a process that ends early has to do first",
     "_exit": "os._exit is documented",
     "_getframe": "sys._getframe is documented",
     "_asdict": "of named tuples: documented",
     "_fields_": "of ctypes: documented",
 }
-"""Names of Python's own, which are documented, or have been there since Python 2."""
+"""Names of Python's own, which are documented, or have been there in all versions that are supported."""
 
 FOREIGN: dict[str, tuple[str, dict[str, str]]] = {
     "kcli/commands/shared/options.py": (

@@ -3,8 +3,8 @@
 Those of the standard library compile the methods of each class when its module is imported, needed or not, and set
 them on the finished class, where each has to be looked up in all bases: half of what a short command computed was that.
 Here the methods that loop over the fields are the same functions for all classes and are in the class from the
-beginning. The one that has to be fast, ``__init__`` or ``__new__``, loops as well at first, and is compiled for its
-class once that has made a few objects.
+beginning. Those that have to be fast, ``__init__`` or ``__new__``, ``__eq__`` and ``__hash__``, are compiled for their
+class once they were called a few times.
 
 Type checkers see the originals. So does whoever uses ``dataclasses.fields``, ``asdict``, ``replace``, ``is_dataclass``
 or inherits from such a class, and ``help``: the real fields and signatures are made when they are first read, by the
@@ -28,7 +28,7 @@ else:
 __all__ = ["Field", "NamedTuple", "dataclass", "field", "fields", "replace"]
 
 _FEW = 8
-"""So many objects are made by loops; then a class is worth compiling a method for."""
+"""So many calls go through loops; then a class is worth compiling a method for."""
 
 _NONE: Any = object()
 """Instead of a default: there is none."""
@@ -75,21 +75,36 @@ class _Field:
 class _Plan:
     """What there is to know of a dataclass. ``fields`` are in order, those of its bases first."""
 
-    __slots__ = ("_compared", "_count", "_printed", "fields", "flags", "kind", "own", "positional")
+    __slots__ = (
+        "_compared",
+        "_count",
+        "_count_compared",
+        "_printed",
+        "fields",
+        "flags",
+        "kind",
+        "own",
+        "positional",
+    )
 
     def __init__(self, flags: dict[str, bool], own: dict[str, _Field], fields: dict[str, _Field]) -> None:
         self.flags, self.own, self.fields = flags, own, fields
         self.positional = tuple([name for name, told in fields.items() if not told.kw_only])
         self.kind: Any = None
-        self._count = 0
+        self._count = self._count_compared = 0
         self._compared: Any = None
         self._printed: Any = None
 
     def compared(self, item: Any) -> Any:
         """The values of an object that decide whether it equals another one."""
+        self._count_compared += 1
         if self._compared is None:
             names = [name for name, told in self.fields.items() if told.compare]
-            self._compared = attrgetter(*names) if names else lambda _item: ()
+            get = attrgetter(*names) if names else None
+            # One name: a tuple as well, so that equality and the hash are the same as those of the compiled methods.
+            self._compared = get if get and len(names) > 1 else lambda item: (get(item),) if get else ()
+        elif self._count_compared == _FEW:
+            self._compile_comparison()
         return self._compared(item)
 
     def printed(self) -> list[str]:
@@ -153,6 +168,24 @@ class _Plan:
         made.__module__ = self.kind.__module__
         self.kind.__init__ = made
         return made
+
+    def _compile_comparison(self) -> None:
+        """``__eq__`` and ``__hash__`` of the class, from now on, where they are those of all classes."""
+        names = [name for name, told in self.fields.items() if told.compare]
+        mine, others = (f"({''.join([f'{item}.{name}, ' for name in names])})" for item in ("self", "other"))
+        lines = [
+            "def __eq__(self, other):",
+            f" return {mine} == {others} if other.__class__ is self.__class__ else NotImplemented",
+            "def __hash__(self):",
+            f" return hash({mine})",
+        ]
+        known: dict[str, Any] = {}
+        exec("\n".join(lines), known)  # noqa: S102 - made of names of fields only
+        for name, general in (("__eq__", _eq), ("__hash__", _hash)):
+            if vars(self.kind).get(name) is general:
+                known[name].__qualname__ = f"{self.kind.__qualname__}.{name}"
+                known[name].__module__ = self.kind.__module__
+                setattr(self.kind, name, known[name])
 
     def _assignment(self, name: str, value: str, known: dict[str, Any]) -> str:
         if not self.flags["frozen"]:

@@ -1,7 +1,7 @@
 """A folder of journals, one for each cluster: a file for each change, on disk before the change is made."""
 
 import contextlib
-import secrets
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -75,4 +75,4 @@ class JournalFolder:
 
 def new_id(now_ms: int) -> str:
     """``20261121-091403-3fa9c1``: UTC, and a suffix that distinguishes changes of the same second."""
-    return f"{datetime.fromtimestamp(now_ms // 1000, UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+    return f"{datetime.fromtimestamp(now_ms // 1000, UTC):%Y%m%d-%H%M%S}-{os.urandom(3).hex()}"

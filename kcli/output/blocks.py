@@ -75,7 +75,7 @@ class BlockLines:
         if self._template is None:
             return None
         if not self._times.intersection(block.columns):
-            lines = self._filled(self._template, block, self._raw)
+            lines = self._filled(self._template, block, None)
             if lines is not None:
                 return lines
         return self._filled(self._template, block, self._as_text)
@@ -108,19 +108,16 @@ class BlockLines:
         data = cell.encode("utf-8", "surrogatepass")
         return any(byte in self._refused for byte in data) or len(data) != len(cell.encode("utf-8", "ignore"))
 
-    def _filled(self, template: Sequence[bytes], block: Block, cells: CellsOf) -> bytes | None:
-        return fill_lines(
-            template,
-            [
-                self._text(key, block.shared[key]) if key in block.shared else cells(key, block.columns[key])
-                for key in self._places
-            ],
-            self._refused,
-        )
-
-    def _raw(self, _key: str, column: Sequence[Any]) -> Sequence[Any]:
-        """The column as it is: strings and numbers are cells, others are refused."""
-        return column
+    def _filled(self, template: Sequence[bytes], block: Block, cells: CellsOf | None) -> bytes | None:
+        """Without ``cells`` a column is taken as it is: strings and numbers are cells, others are refused."""
+        shared, columns = block.shared, block.columns
+        values: list[Any] = []
+        for key in self._places:  # thousands of blocks: few calls
+            if key in shared:
+                values += (self._text(key, shared[key]),)
+            else:
+                values += (columns[key] if cells is None else cells(key, columns[key]),)
+        return fill_lines(template, values, self._refused)
 
     def _as_text(self, key: str, column: Sequence[Any]) -> Sequence[Any]:
         return [self._text(key, value) for value in column]

@@ -125,7 +125,7 @@ class Output:
         if self._held is not None:
             self._held += data
             return
-        below, rest = self.binary, memoryview(data)
+        below, rest = self._below or self.binary, memoryview(data)
         while rest:
             taken = below.write(rest)
             if taken is None:

@@ -165,25 +165,27 @@ class Separated(Rows):
 
     def add_block(self, block: "Block") -> None:
         """All lines at once, where nothing has to be escaped in them: most blocks are like that."""
-        lines = None if self.form == "name" or self.out.isatty else self._block_lines().lines(block)
+        lines = None
+        if self.form != "name" and not self.out.isatty:
+            lines = (self._blocks or self._block_lines()).lines(block)
         if lines is None:
             super().add_block(block)
             return
-        self._head()
-        self.count += len(block)
+        if not self._headed:
+            self._head()
+        self.count += block.frame.size
         self.out.write(lines)
 
     def _block_lines(self) -> "BlockLines":
-        if self._blocks is None:
-            from kcli.output.blocks import BlockLines  # the kernels
+        from kcli.output.blocks import BlockLines  # the kernels
 
-            by_key = {column.key: column for column in self.columns}
-            times = frozenset(key for key, column in by_key.items() if column.kind == "time")
-            sign, special, _ = _SEPARATED[self.form]
-            refused = f"\n{sign}{special}"
-            self._blocks = BlockLines(
-                [*by_key], sign, lambda key, value: _text(by_key[key], value), times, refused
-            )
+        by_key = {column.key: column for column in self.columns}
+        times = frozenset(key for key, column in by_key.items() if column.kind == "time")
+        sign, special, _ = _SEPARATED[self.form]
+        refused = f"\n{sign}{special}"
+        self._blocks = BlockLines(
+            [*by_key], sign, lambda key, value: _text(by_key[key], value), times, refused
+        )
         return self._blocks
 
     def close(self) -> None:

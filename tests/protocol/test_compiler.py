@@ -32,8 +32,27 @@ from tests.protocol.values import fill, plain
 def _both_ways(request, monkeypatch):
     """Everything is read and written by compiled functions, and by those that go through the tables."""
     monkeypatch.setattr(compiler, "_ENOUGH", -1 if request.param == "compiled" else 1 << 60)
+    monkeypatch.setattr(compiler, "_MANY", -1 if request.param == "compiled" else 1 << 60)
     monkeypatch.setattr(compiler, "_encoders", {})
     monkeypatch.setattr(compiler, "_decoders", {})
+
+
+def test_a_first_message_of_many_elements_is_compiled(monkeypatch):
+    class Inner(Struct):
+        numbers: list[int] = field(Array(INT32))
+
+    class Outer(Struct):
+        inner: list[Inner] = field(Array(Inner))
+
+    monkeypatch.setattr(compiler, "_ENOUGH", 1 << 60)
+    monkeypatch.setattr(compiler, "_MANY", 100)
+    few, many = (Outer(inner=[Inner(numbers=list(range(10)))] * count) for count in (9, 10))
+    expected = encoded(few, 0, flexible=True)
+    assert not compiler._encoders
+    data = encoded(many, 0, flexible=True)
+    assert list(compiler._encoders) == [(Outer, 0, True)]
+    assert encoded(few, 0, flexible=True) == expected
+    assert plain(decoded(Outer, data, 0, flexible=True)) == plain(many)
 
 
 CASES = every_version()

@@ -192,7 +192,7 @@ def _block(lags: LagColumns, verdict: GroupVerdict, frames: _Frames) -> Block:
     unread = True if all(lags.lag) else None if any(lags.lag) else False
     words = verdict.verdict.partitions
     word = words if isinstance(words, str) or words is None else _SOME
-    shape = (id(lags.logs), word, unread, lags.member is None)
+    shape = (id(lags.logs), word, unread, lags.description is None or lags.member is None)
     if shape not in frames:
         frames[shape] = _frame(lags, word)
     frame, own = frames[shape]

@@ -198,7 +198,7 @@ class Measuring:
         hidden = not self.wanted.groups and warn_of_hidden(
             self.inv, self.admin, "groups", unsure=found.sample.unsure
         )
-        if (hidden or found.sample.missing) and self.asked.limited:
+        if self.asked.limited and (hidden or found.sample.missing):
             self.inv.talk.warn("only lag that could be read was compared with the limit")
 
     def _missing(self, found: Measurement) -> list[Missing]:

@@ -18,7 +18,8 @@ GROUP = ["group_id", "topics", "error_code"]
 """The values that ``Table.tuples`` have for a group; ``topics`` are pairs of a name and the columns above."""
 
 _TOPIC_VALUES = 2
-_Order = tuple[tuple[int, ...], Callable[[tuple[int, ...]], tuple[int, ...]] | None]
+_Pick = Callable[[tuple[int, ...]], tuple[int, ...]] | None
+_Order = tuple[tuple[int, ...], _Pick]
 """Partitions in ascending order, and what sorts their columns; None: they are sorted."""
 
 TopicPartitions = tuple[TopicPartition, ...]
@@ -61,6 +62,8 @@ class CommitReader:
     def __init__(self) -> None:
         self._known: dict[tuple[tuple[str, tuple[int, ...]], ...], TopicPartitions | None] = {}
         self._orders: dict[tuple[int, ...], _Order] = {}
+        self._single: dict[tuple[str, tuple[int, ...]], tuple[TopicPartitions | None, _Pick]] = {}
+        """Of groups that read one topic: its name, and its partitions as they are listed."""
 
     def read(self, topics: Iterable[Topic]) -> CommitColumns | None:
         """None if an element has an error, metadata or no offset, or is repeated, or if there are no elements."""
@@ -83,8 +86,23 @@ class CommitReader:
         """As ``read``, of the values from which ``Table`` would create the elements."""
         if not topics or len(topics[0]) != _TOPIC_VALUES:
             return None
-        if len(topics) > 1:
-            topics = sorted(topics)
+        if len(topics) == 1:
+            ((name, columns),) = topics
+            numbers, committed, leaders, errors = columns
+            if not numbers or any(errors) or min(committed) < 0:
+                return None
+            if (name, numbers) in self._single:
+                partitions, pick = self._single[name, numbers]
+            else:
+                in_order, pick = self._order_of(numbers)
+                partitions = self._partitions_of(((name, in_order),))
+                self._single[name, numbers] = partitions, pick
+            if partitions is None:
+                return None
+            if pick is None:
+                return CommitColumns(partitions, committed, leaders)
+            return CommitColumns(partitions, pick(committed), pick(leaders))
+        topics = sorted(topics)
         names: list[tuple[str, tuple[int, ...]]] = []
         offsets: tuple[int, ...] = ()
         epochs: tuple[int, ...] = ()
@@ -96,8 +114,8 @@ class CommitReader:
             names.append((name, in_order))
             offsets += committed if pick is None else pick(committed)
             epochs += leaders if pick is None else pick(leaders)
-        partitions = self._partitions_of(tuple(names))
-        return None if partitions is None else CommitColumns(partitions, offsets, epochs)
+        found = self._partitions_of(tuple(names))
+        return None if found is None else CommitColumns(found, offsets, epochs)
 
     def _order_of(self, numbers: tuple[int, ...]) -> _Order:
         """Coordinators list partitions in any order, and in the same one for all groups that have the same."""

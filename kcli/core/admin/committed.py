@@ -85,7 +85,7 @@ def begin_fetch_offsets(
         asked.extend(until)
         found = asked.run()
         seconds = cluster.loop.now() - started
-        return {group: run.outcome(group, found.get(group), seconds) for group in wanted}
+        return run.outcomes(found, seconds)
 
     return finish
 
@@ -120,10 +120,9 @@ class OffsetFetch:
     ) -> Iterator[tuple[str, int | KcliError, None]]:
         """Keeps final results. A group with partitions left continues with their error."""
         if getattr(part.request, "groups", ()):
-            yield from self._read_groups(response.groups, part)
-        else:
-            (group,) = part.keys
-            yield group, self._taken(group, response.error_code, response.topics), None
+            return self._read_groups(response.groups, part)
+        (group,) = part.keys
+        return iter([(group, self._taken(group, response.error_code, response.topics), None)])
 
     def _read_groups(
         self, groups: Sequence[wire.OffsetFetchResponseGroup], part: Part[str]
@@ -142,6 +141,16 @@ class OffsetFetch:
             if row.group_id in part.keys:
                 yield row.group_id, self._taken(row.group_id, row.error_code, row.topics), None
 
+    def outcomes(
+        self, errors: Mapping[str, KcliError | None], seconds: float
+    ) -> dict[str, Committed | KcliError]:
+        """Those of all groups, in the order in which they were asked for."""
+        columns = self._columns
+        return {
+            group: columns[group] if group in columns else self.outcome(group, errors.get(group), seconds)
+            for group in self._asked
+        }
+
     def outcome(self, group: str, error: KcliError | None, seconds: float) -> Committed | KcliError:
         """All requested partitions, in that order; the group's error if nothing was returned."""
         if group in self._columns:
@@ -159,14 +168,14 @@ class OffsetFetch:
     # --- internal ----------------------------------------------------------------------------------
 
     def _request(self, groups: list[str]) -> wire.OffsetFetchRequest:
-        rows = []
+        rows: list[wire.OffsetFetchRequestGroup] = []
         for group in groups:
             left = self.left[group]
             topics = None if left is None else [
                 wire.OffsetFetchRequestTopics(name=name, partition_indexes=numbers)
                 for name, numbers in by_topic(left).items()
             ]  # fmt: skip
-            rows.append(wire.OffsetFetchRequestGroup(group_id=group, topics=topics))
+            rows += (wire.OffsetFetchRequestGroup(group_id=group, topics=topics),)
         request = wire.OffsetFetchRequest(groups=rows, require_stable=self._require_stable)
         request.cap_version(LAST_BY_NAME)
         return request

@@ -168,8 +168,7 @@ def _once(
         other = by_name.setdefault(row.group_id, row)
         if other is not row:
             twice.setdefault(row.group_id, [other]).append(row)
-    for name, row in by_name.items():
-        coordinators.learn(KeyType.GROUP, name, row.coordinator)
+    coordinators.learn(KeyType.GROUP, {name: row.coordinator for name, row in by_name.items()})
     if twice:
         lookup = coordinators.find_many(KeyType.GROUP, twice)
         cluster.poll(max(0.0, deadline - cluster.loop.now()), lookup)

@@ -44,9 +44,17 @@ class Coordinators:
         """The node id, if it was found and not refuted since."""
         return self._known.get((key_type, key))
 
-    def learn(self, key_type: KeyType, key: str, node_id: int) -> None:
-        """Records a coordinator that was found elsewhere."""
-        self._known[key_type, key] = node_id
+    def all_known(self, key_type: KeyType, keys: Iterable[str]) -> dict[str, int | None]:
+        """``known`` of each key."""
+        have = self._known
+        return {
+            key: have[key_type, key] if (key_type, key) in have else None  # noqa: SIM401 - unlike get not a call
+            for key in keys
+        }
+
+    def learn(self, key_type: KeyType, found: Mapping[str, int]) -> None:
+        """Records coordinators that were found elsewhere, by key."""
+        self._known.update({(key_type, key): node_id for key, node_id in found.items()})
 
     def forget(self, key_type: KeyType, key: str) -> None:
         """The broker is not the coordinator (any more), or cannot be reached."""
@@ -158,7 +166,7 @@ class ToCoordinator(Generic[K]):
     def find_nodes(self, keys: Collection[K], deadline: float) -> Nodes[K]:
         """Looks up unknown coordinators, all in one round trip."""
         names = {key: self._name(key) for key in keys}
-        known = {name: self._coordinators.known(self._key_type, name) for name in names.values()}
+        known = self._coordinators.all_known(self._key_type, names.values())
         unknown = [name for name, node in known.items() if node is None]
         found = self._look_up(unknown, deadline) if unknown else {}
         find_nodes: Nodes[K] = {}

@@ -239,16 +239,18 @@ class FanOut(Generic[K, V, A]):
             return
         by_node: dict[int, list[K]] = {}
         for key, node in self._route.find_nodes(keys, self._deadline).items():
-            if (
+            if node in by_node:
+                by_node[node] += (key,)  # thousands of keys: no calls
+            elif (
                 isinstance(node, TimedOutError)
                 and not isinstance(node, NoLeaderError)
                 and key in self._errors
             ):
                 continue  # as in _note_silence
-            if isinstance(node, KcliError):
+            elif isinstance(node, KcliError):
                 self._note_error(key, node, passing=isinstance(node, (NotFoundError, TimedOutError)))
             else:
-                by_node.setdefault(node, []).append(key)
+                by_node[node] = [key]
         # Patience counts from here: the first lookup may itself have taken long, and no broker has been asked
         # about these keys before.
         if self._routed is None:
@@ -331,14 +333,14 @@ class FanOut(Generic[K, V, A]):
             if key not in left_out:
                 continue  # listed twice, or not requested
             del left_out[key]
-            if isinstance(outcome, NextRequestError):
+            if outcome == NONE:
+                self._results[key] = value
+            elif isinstance(outcome, NextRequestError):
                 self._errors.pop(key, None)
             elif isinstance(outcome, KcliError):
                 self._note_error(key, outcome)
-            elif outcome != NONE:
-                self._note_error(key, BrokerError(outcome, f"{self._what} {key}", needs=self.needs(key)))
             else:
-                self._results[key] = value
+                self._note_error(key, BrokerError(outcome, f"{self._what} {key}", needs=self.needs(key)))
         for key in left_out:
             self._note_error(key, LeftOutError("the response does not contain it"))
 

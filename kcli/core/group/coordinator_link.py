@@ -87,7 +87,7 @@ class CoordinatorLink:
         self._learned = seen
         self._cluster.view = seen.view
         if seen.coordinator is not None:
-            self._coordinators.learn(KeyType.GROUP, self._group_id, seen.coordinator.id)
+            self._coordinators.learn(KeyType.GROUP, {self._group_id: seen.coordinator.id})
 
     def refuted(self, error: BaseException, now: float) -> bool:
         """Handles an error of a request to the coordinator; True if the coordinator has moved or is unavailable."""

@@ -53,6 +53,10 @@ def encode(
         write(value, out, splices)
         return out, splices
     before = len(out)
+    if _elements(value) > _MANY:
+        _encoders[key] = _encoder(*key)
+        _encoders[key](value, out, splices)
+        return out, splices
     _rare_encoder(*key)(value, out, splices)
     if _is_worth_it(_written, key, len(out) - before):
         _encoders[key] = _encoder(*key)
@@ -91,6 +95,16 @@ _ENOUGH = 8_192
 """Bytes of one message in one version; then a compiled function makes up for the time it took to make."""
 _EACH = 1_500
 """What a message counts beside its bytes: at the latest the sixth of a kind is compiled."""
+_MANY = 100
+"""Elements of a message to be written, whose size is not known yet."""
+
+
+def _elements(value: Struct) -> int:
+    """About how many elements its arrays have: those inside of elements as often as in the first one."""
+    arrays = [part for part in vars(value).values() if isinstance(part, list) and part]
+    return sum(
+        [len(part) * (1 + (_elements(part[0]) if isinstance(part[0], Struct) else 0)) for part in arrays]
+    )
 
 
 def _is_worth_it(so_far: dict[_Key, int], key: _Key, size: int) -> bool:
@@ -153,7 +167,8 @@ def _emit_write(src: _Source, depth: int, row: Field, value: str, version: int, 
     if isinstance(type_, Array):
         count = src.name(getattr(codec, f"write_{compact(flexible)}count"))
         if nullable:
-            src.add(depth, f"if {value} is None: {count}(out, -1)")
+            null = b"\0" if flexible else b"\xff\xff\xff\xff"
+            src.add(depth, f"if {value} is None: out += {null!r}")
             src.add(depth, "else:")
             depth += 1
         if flexible:

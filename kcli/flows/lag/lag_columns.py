@@ -166,14 +166,15 @@ class ColumnsOf:
 
     def _logs(self, partitions: TopicPartitions) -> Logs | None:
         """None where the bounds of a log are not known."""
-        if id(partitions) not in self._known:  # groups with the same partitions share one tuple of them
+        key = id(partitions)
+        if key not in self._known:  # groups with the same partitions share one tuple of them
             bounds = [self._bounds[tp] for tp in partitions]
             starts = [one.start for one in bounds if one.start is not None]
             ends = [one.end for one in bounds if one.end is not None]
             stable = [one.end if one.stable is None else one.stable for one in bounds if one.end is not None]
             known = len(starts) == len(ends) == len(partitions)
             topics, numbers = [tp.topic for tp in partitions], [tp.partition for tp in partitions]
-            self._known[id(partitions)] = (
+            self._known[key] = (
                 Logs(partitions, topics, numbers, starts, ends, stable, max(starts)) if known else None
             )
-        return self._known[id(partitions)]
+        return self._known[key]

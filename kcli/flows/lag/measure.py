@@ -71,11 +71,13 @@ def lags_of(
     """
     columns = ColumnsOf(sample.bounds)
     special = bool(times or notes)
-    return {
-        one.group: (None if special and (timed is None or one.group in timed) else columns.group(one))
-        or list(partition_lags(sample, one, times, retention, notes))
-        for one in sample.groups
-    }
+    found: dict[str, Collection[PartitionLag]] = {}
+    for one in sample.groups:
+        rows = None if special and (timed is None or one.group in timed) else columns.group(one)
+        found[one.group] = (
+            list(partition_lags(sample, one, times, retention, notes)) if rows is None else rows
+        )
+    return found
 
 
 def total_lags(

@@ -20,7 +20,7 @@ from kcli.core.classes import NamedTuple
 from kcli.core.clock import wall_ms
 from kcli.core.cluster.everywhere import ALL_LISTED, Unlisted
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
-from kcli.core.names import CHECKPOINTS, is_own_group, own_group_note
+from kcli.core.names import CHECKPOINTS, GROUP_PREFIXES, own_group_note
 from kcli.core.types import GroupPartition, TopicPartition
 from kcli.flows.groups.description import SHARE, STREAMS, WITHOUT_MEMBERS, subscribed
 from kcli.flows.groups.offsets import (
@@ -213,34 +213,39 @@ def sample_of(
     others = dict.fromkeys(states) if not shared else dict.fromkeys(states.keys() - set(shared))
     committed = admin.fetch_offsets(others) if others else {}
     starts = admin.share_offsets(shared) if shared else {}
-    groups = []
-    for name, state in states.items():
+    groups: list[GroupSample] = []
+    for name, state in states.items():  # thousands: few calls
         offsets = committed[name] if name in committed else start_offsets(starts[name])
         if isinstance(offsets, KcliError):
             failed[name] = offsets
             continue
         lags = reported_lags(starts[name]) if name in starts else _NO_LAGS
-        groups.append(GroupSample(name, state, offsets, described.get(name), types.get(name, ""), lags))
+        description = described[name] if name in described else None  # noqa: SIM401 - unlike get not a call
+        groups += (GroupSample(name, state, offsets, description, types.get(name, ""), lags),)
     topics = _topics_of(admin, groups)
-    wanted, gaps = [], _Gaps(topics)
+    wanted: list[GroupSample] = []
+    gaps = _Gaps(topics)
     for one in groups:
-        without, chosen = gaps(one), one.committed
-        if without or accepts_topic is not None or not isinstance(chosen, CommitColumns):
-            chosen = _of_topics(chosen, without, accepts_topic)
-        if chosen or accepts_topic is None:
-            wanted.append(one._replace(committed=chosen))
+        without = gaps(one)
+        if without or accepts_topic is not None or not isinstance(one.committed, CommitColumns):
+            chosen = _of_topics(one.committed, without, accepts_topic)
+            if not chosen and accepts_topic is not None:
+                continue
+            one = one._replace(committed=chosen)  # noqa: PLW2901 - with these commits
+        wanted += (one,)  # unlike append not a call
     bounds = log_ends(admin, _partitions_of(wanted), stable=True, topics=topics)
     return LagSample(at_ms, wanted, bounds, failed, partial)
 
 
 def _topics_of(admin: Admin, groups: Sequence[GroupSample]) -> Topics:
     """The topics that groups have commits in, or read."""
-    names = {tp.topic for tp in _partitions_of(groups)}
+    partitions = _partitions_of(groups)
+    names = {tp.topic for tp in partitions}
     for one in groups:
         if one.description is not None:
             names.update(tp.topic for tp in _assigned(one.description))
             names.update(subscribed(one.description) or ())
-    return admin.describe_topics(sorted(names), _partitions_of(groups)) if names else {}
+    return admin.describe_topics(sorted(names), partitions) if names else {}
 
 
 def _partitions_of(groups: Iterable[GroupSample]) -> set[TopicPartition]:
@@ -288,11 +293,11 @@ def _groups(admin: Admin, wanted: Wanted) -> _Groups:
         states = {name: found.state for name, found in described.items()}
         return _Groups(states, {name: found.type for name, found in described.items()}, described, failed)
     listing = admin.list_groups()
+    hidden = CHECKPOINTS if wanted.internal else GROUP_PREFIXES  # has CHECKPOINTS as well
     listed = [
         row
         for row in listing.groups
-        if not row.group_id.startswith(CHECKPOINTS)
-        and (wanted.internal or not is_own_group(row.group_id))
+        if not row.group_id.startswith(hidden)
         and (wanted.accepts_group is None or wanted.accepts_group(row.group_id))
     ]
     undescribed: dict[str, KcliError] = {}
@@ -325,6 +330,7 @@ class _Gaps:
         self._known: dict[tuple[int, frozenset[str] | None], list[TopicPartition]] = {}
 
     def __call__(self, one: GroupSample) -> list[TopicPartition]:
+        committed = one.committed
         if one.description is None:
             # Whose members are not known, may read other topics than it has committed in.
             read: frozenset[str] | None = None if one.state in WITHOUT_MEMBERS else frozenset()
@@ -333,18 +339,18 @@ class _Gaps:
             read, assignments = subscribed(one.description), _assigned(one.description)
         if one.type == SHARE:
             read = frozenset()
-        committed = self._set(one.committed)
-        found = [tp for tp in assignments if tp not in committed]
-        if not isinstance(one.committed, CommitColumns):
-            return found + uncommitted(self._topics, committed, read)
-        key = id(one.committed.partitions), read
-        if key not in self._known:
-            self._known[key] = uncommitted(self._topics, committed, read)
-        return found + self._known[key]
-
-    def _set(self, committed: Committed) -> frozenset[TopicPartition]:
         if not isinstance(committed, CommitColumns):
-            return frozenset(committed)
+            have = frozenset(committed)
+            return [tp for tp in assignments if tp not in have] + uncommitted(self._topics, have, read)
+        key = id(committed.partitions), read
+        if key not in self._known:
+            self._known[key] = uncommitted(self._topics, self._set(committed), read)
+        if assignments == ():
+            return self._known[key]
+        have = self._set(committed)
+        return [tp for tp in assignments if tp not in have] + self._known[key]
+
+    def _set(self, committed: CommitColumns) -> frozenset[TopicPartition]:
         known = self._sets.get(id(committed.partitions))
         if known is None:
             known = self._sets[id(committed.partitions)] = frozenset(committed.partitions)

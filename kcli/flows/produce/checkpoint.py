@@ -7,7 +7,6 @@ old one, so the run ends, at its start or as soon as metadata shows it. A lock f
 
 import contextlib
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -58,7 +57,7 @@ class Checkpoint:
         self.path = path
         self.failed = None if failed is None else os.path.abspath(failed)
         self.failed_again = False
-        self.run = secrets.token_hex(8)
+        self.run = os.urandom(8).hex()
         self.position = InputPosition()
         self.resumes = self.finished = False
         self._topic_id = ""

@@ -366,6 +366,41 @@ def test_help_shows_what_a_class_takes(made):
         assert typing.get_type_hints(kind.__init__) is not None
 
 
+def test_equality_and_hash_are_the_same_before_and_after_they_are_compiled():
+    @dataclass(frozen=True, slots=True)
+    class One:
+        value: float
+
+    @dataclass(frozen=True)
+    class Two:
+        value: float
+        name: str = "n"
+        note: list[int] = field(default_factory=list, compare=False)
+
+    @dataclass(frozen=True)
+    class Bare:
+        pass
+
+    @dataclass(frozen=True)
+    class Own:
+        value: float
+
+        def __hash__(self) -> int:
+            return 7
+
+    nan = float("nan")
+    for kind, values in ((One, (nan,)), (Two, (nan, "m")), (Bare, ()), (Own, (nan,))):
+        item, same = kind(*values), kind(*values)
+        first = hash(item)
+        expected = 7 if kind is Own else hash(values)
+        for _ in range(_MANY):
+            assert item == same
+            assert item != (kind(1.0) if values else values)
+            assert hash(item) == hash(same) == first == expected
+        assert kind.__eq__ is not classes._eq
+        assert (item == values) is False
+
+
 def test_patterns_match():
     match Point(1, 2):
         case Point(x, y):

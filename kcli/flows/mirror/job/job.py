@@ -7,8 +7,6 @@ refused. Jobs of version 1 were named after their selectors; they are taken over
 
 import os
 import re
-import secrets
-import socket
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -178,7 +176,7 @@ def job_state(
     routes = {route.source: route.target for route in survey.routes}
     return JobState(
         job=name,
-        run=secrets.token_hex(8),
+        run=os.urandom(8).hex(),
         source=survey.source_cluster,
         target=survey.target_cluster,
         source_servers=servers,
@@ -187,7 +185,7 @@ def job_state(
         topics={**({} if saved is None else saved.state.topics), **routes},
         started_ms=now,
         updated_ms=now,
-        host=socket.gethostname(),
+        host=os.uname().nodename,
         headers=headers,
         pid=os.getpid(),
         selectors=list(selectors),

@@ -7,7 +7,6 @@ instance is stands in its client id, which brokers show in every state of the gr
 
 import hashlib
 import os
-import socket
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -73,7 +72,7 @@ class Instance(NamedTuple):
 def this_instance() -> Instance:
     """This process."""
     pid = os.getpid()
-    return Instance(socket.gethostname(), pid, wall_ms(), _place(), _start_of(pid))
+    return Instance(os.uname().nodename, pid, wall_ms(), _place(), _start_of(pid))
 
 
 def read_instance(client_id: str) -> Instance | None:

@@ -36,7 +36,7 @@ class World:
         )
         self.cluster.view = apply_metadata(self.cluster.view, answer(), [])
         self.coordinators = Coordinators(self.cluster)
-        self.coordinators.learn(KeyType.GROUP, "g", 1)
+        self.coordinators.learn(KeyType.GROUP, {"g": 1})
 
     def _script(self, _node: Node, request: Request) -> Any:
         if isinstance(request, MetadataRequest):

@@ -76,7 +76,7 @@ def test_a_single_key_is_looked_up_the_same_way(asked: Any, newest: int, reply: 
     assert coordinators.known(TRANSACTION, "b") == 2
     coordinators.forget(TRANSACTION, "b")
     assert coordinators.known(TRANSACTION, "b") is None
-    coordinators.learn(TRANSACTION, "b", 1)
+    coordinators.learn(TRANSACTION, {"b": 1})
     assert coordinators.known(TRANSACTION, "b") == 1
 
 

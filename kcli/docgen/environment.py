@@ -31,6 +31,11 @@ _VARIABLES = (
         "XDG_STATE_HOME",
         "where kcli keeps sandboxes and the journals of rewinds and deletions; ~/.local/state by default",
     ),
+    (
+        _CLUSTER,
+        "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY",
+        "proxies of registries, token endpoints, webhooks and downloads, and the hosts without; never of brokers",
+    ),
     (_NAMED, "TMPDIR", "where temporary data goes that memory does not hold; /tmp by default"),
     (_NAMED, "AWS_REGION", "the region of s3://, beside what AWS's own library reads"),
     (

@@ -241,8 +241,8 @@ def no_room(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp
     def refuse(*_args: object, **_options: object) -> None:
         raise OSError(code, os.strerror(code))
 
-    where = "os.pwrite" if request.param == "disk full" else "tempfile.TemporaryFile"
-    monkeypatch.setattr(f"kcli.files.scratch.{where}", refuse)
+    where = "kcli.files.scratch.os.pwrite" if request.param == "disk full" else "tempfile.TemporaryFile"
+    monkeypatch.setattr(where, refuse)
     return os.strerror(code)
 
 

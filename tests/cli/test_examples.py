@@ -38,6 +38,7 @@ INPUTS = {
     "headers.txt": b"source=import\n",
     "users.csv": b'id,name\nu71,"Hopper, Grace"\n',
     "a.json": b'{"id":1}\n{"id":2}\n',
+    "big.ndjson": b'{"value":"one"}\n' * 1000,
     "work": b"#!/bin/sh\nexit 0\n",
     "order.avsc": b'{"type":"record","name":"Order","fields":[{"name":"id","type":"long"}]}',
 }
@@ -46,7 +47,9 @@ FOLLOWS = 3.0
 
 
 def value(n: int) -> bytes:
-    return json.dumps({"status": 500 if n % 10 == 0 else 200, "text": "error" if n % 7 == 0 else ""}).encode()
+    return json.dumps(
+        {"status": 500 if n % 10 == 0 else 200, "total": n, "text": "error" if n % 7 == 0 else ""}
+    ).encode()
 
 
 @pytest.fixture

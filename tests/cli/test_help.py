@@ -43,7 +43,7 @@ def sections(page: str) -> dict[str, list[str]]:
 def terms(lines: list[str]) -> list[str]:
     """The names of options at the beginning of lines: ``-o``, ``--output``; a list of names is all of them."""
     shown = [match[1] for line in lines if (match := re.match(r" {2,6}(-.*?)(?:  |$)", line))]
-    return [word.strip(",") for text in shown for word in re.findall(r"(?:(?<=^)|(?<= ))--?[\w-]+", text)]
+    return [word.strip(",") for text in shown for word in re.findall(r"(?:(?<=^)|(?<= ))--?[\w.-]+", text)]
 
 
 @pytest.mark.parametrize("name", DOCS)

@@ -72,7 +72,7 @@ def admin_error(bootstrap: str, timeout: float, **options: object) -> tuple[Kcli
 def resolver(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names that end in .invalid do not resolve, those in .slow not for a minute; the list tells which were asked for."""
     asked: list[str] = []
-    plain = socket.getaddrinfo
+    plain = _socket.getaddrinfo
 
     def getaddrinfo(name: bytes, *arguments: object, **named: object) -> object:
         host = name.decode()
@@ -104,8 +104,8 @@ def test_one_name_of_three_that_resolves_is_enough(resolver: list[str]) -> None:
 def test_all_names_that_do_not_resolve_are_reported_with_the_resolvers_message() -> None:
     """By the command line, exit 3."""
     code = (
-        "import socket\ndef no(*_, **__): raise socket.gaierror(socket.EAI_NONAME, 'Name or service not known')\n"
-        "socket.getaddrinfo = no"
+        "import _socket, socket\ndef no(*_, **__): raise socket.gaierror(socket.EAI_NONAME, 'Name or service not known')\n"
+        "_socket.getaddrinfo = no"
     )
     done = kcli_after(code, "topics", "list", "-b", "one.invalid:9092,two.invalid:9093", "--timeout", "2s")
     said = done.stderr.decode()
@@ -119,7 +119,7 @@ def test_all_names_that_do_not_resolve_are_reported_with_the_resolvers_message()
 @pytest.mark.case("N1")
 def test_a_resolver_that_hangs_ends_at_the_timeout() -> None:
     """Nobody waits for the lookup's thread."""
-    code = "import socket, time\nsocket.getaddrinfo = lambda *_, **__: time.sleep(100)"
+    code = "import _socket, time\n_socket.getaddrinfo = lambda *_, **__: time.sleep(100)"
     began = Moment.now()
     done = kcli_after(code, "topics", "list", "-b", "broker.slow:9092", "--timeout", "1s")
     assert lasted(began) < 1 + STARTUP

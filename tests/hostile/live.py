@@ -7,6 +7,7 @@ descriptor may be left. What a changed response makes a client believe is follow
 are not looked up, other addresses are replaced.
 """
 
+import _socket
 import gc
 import itertools
 import os
@@ -325,7 +326,7 @@ class Loopback:
     """Replaces name lookups: only loopback, and there only the ports of the clusters here or one that is closed."""
 
     ports: ClassVar[set[int]] = set()
-    _plain = staticmethod(socket.getaddrinfo)
+    _plain = staticmethod(_socket.getaddrinfo)
     _closed = 1
 
     @classmethod

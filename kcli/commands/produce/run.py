@@ -140,7 +140,8 @@ class SendingRun:
         self._connect()
 
     def _connect(self) -> None:
-        self.producer.foresee([self.topic])
+        if not self.inv.dry_run:
+            self.producer.foresee([self.topic])
         with self.inv.first_contact(self.client.servers):
             self.producer.connect([], self.inv.timeout)
         partition, self.partitions = self.asked.partition, self._find_topic()

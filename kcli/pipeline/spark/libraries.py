@@ -26,7 +26,7 @@ class Library(NamedTuple):
 LIBRARIES = (
     Library("pyspark", (4, 2), (5,)),
     Library("pyarrow", (18,), None),
-    Library("pandas", (2, 2), (3,)),
+    Library("pandas", (2, 2), (4,)),
 )
 """As the extra ``spark`` in pyproject.toml."""
 

@@ -51,8 +51,8 @@ def once(api: Api, code: int, after: int) -> Script:
 
 
 def silent(api: Api, after: int = 0) -> Script:
-    """Requests of an API are never answered."""
-    return lambda here: here.cluster.drop(api, "skip", times=FOREVER, after=after)
+    """Requests of an API are never answered, nor what follows them on their connection."""
+    return lambda here: here.cluster.drop(api, "silence", times=FOREVER, after=after)
 
 
 def member(here: World) -> None:

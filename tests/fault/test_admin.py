@@ -93,8 +93,8 @@ def test_five_thousand_groups_cost_one_round_trip_each_of_lookup_and_request(age
 
 @pytest.mark.case("S3-4", "S3-5")
 def test_a_half_upgraded_cluster_is_asked_by_what_each_broker_offers() -> None:
-    """What goes ahead of a broker's ApiVersions is in the versions of the broker before: once for each that has others, and
-    what counts is what it answers in its own.
+    """What goes ahead of a broker's ApiVersions is in the versions of the broker before: once for each that has others.
+    What counts is what it answers in its own.
     """
     groups = {f"g{number}": {T0: number} for number in range(30)}
     with FakeCluster(3, topics={"t": 3}) as cluster:

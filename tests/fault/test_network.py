@@ -104,7 +104,8 @@ def test_one_name_of_three_that_resolves_is_enough(resolver: list[str]) -> None:
 def test_all_names_that_do_not_resolve_are_reported_with_the_resolvers_message() -> None:
     """By the command line, exit 3."""
     code = (
-        "import _socket, socket\ndef no(*_, **__): raise socket.gaierror(socket.EAI_NONAME, 'Name or service not known')\n"
+        "import _socket\n"
+        "def no(*_, **__): raise _socket.gaierror(_socket.EAI_NONAME, 'Name or service not known')\n"
         "_socket.getaddrinfo = no"
     )
     done = kcli_after(code, "topics", "list", "-b", "one.invalid:9092,two.invalid:9093", "--timeout", "2s")

@@ -25,6 +25,15 @@ def send(client: Producer, topic: str, *values: bytes, timeout: float = 20.0) ->
     return [future.result(timeout).offset for future in futures]
 
 
+WARM = (b"first", b"second")
+
+
+def warm_up(client: Producer, topic: str) -> None:
+    """The first record goes on the connection at hand, the second on the producer's own, which is there afterwards."""
+    for value in WARM:
+        send(client, topic, value)
+
+
 def stored(kafka: Kafka, topic: str) -> list[bytes]:
     """Every value of partition 0, read straight from the broker by another client."""
     wishes = {"group.id": topic, "enable.partition.eof": True, "fetch.wait.max.ms": 10}

@@ -238,7 +238,7 @@ def test_a_topic_without_a_leader_is_a_marked_row(cluster: FakeCluster) -> None:
 
 
 def test_a_topic_that_vanished_between_two_answers_is_a_marked_row(cluster: FakeCluster) -> None:
-    hold = cluster.hold(ListOffsetsRequest)
+    hold = cluster.hold(ListOffsetsRequest, times=FOREVER)
     with start(
         "groups", "lag", "other", "g", "-o", "json", "--timeout", "3s", bootstrap=cluster.bootstrap
     ) as process:

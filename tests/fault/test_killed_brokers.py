@@ -76,7 +76,7 @@ def named_missing(parts: Sequence[Mapping[str, Any]]) -> set[str]:
 
 def printed(cluster: FakeCluster, line: str) -> tuple[int, set[str], set[str]]:
     """Exit code, groups that were read, groups that are missing."""
-    done = kcli("--timeout", str(TIMEOUT), *line.split(), bootstrap=cluster.bootstrap)
+    done = kcli("--timeout", str(2 * TIMEOUT), *line.split(), bootstrap=cluster.bootstrap)
     if "export" in line:
         items = [json.loads(text) for text in done.out.splitlines()]
         whole = items[0]["kind"] != "OffsetExportHead"  # the first line of a file that lacks something

@@ -274,9 +274,10 @@ class Configuration:
 
 
 def report_sources(talk: Talk, resolved: Resolved) -> None:
-    """What is to be said about where options come from."""
+    """What is to be said about where options come from: of what several clusters of a command have in common, once."""
     for text in resolved.warnings:
-        talk.warn(text)
+        if text not in talk.warnings:
+            talk.warn(text)
     for text in resolved.notes:
         talk.note(text)
     for text in resolved.details:

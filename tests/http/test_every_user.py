@@ -9,13 +9,14 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 import kcli
-from kcli.core.errors import ConfigError, KcliError
+from kcli.core.errors import AuthError, ConfigError, KcliError
 from kcli.core.secret import Secret
 from kcli.core.tokens.endpoint import Grant, TokenEndpoint, parse_endpoint
 from kcli.flows.lag.webhook import Webhook, parse_webhook
@@ -155,13 +156,20 @@ def loopback_has_no_proxy(world: World) -> None:
 
 
 def refusing_proxy(world: World) -> None:
-    """It is not asked again with the credentials that it did not take."""
-    with Server(says(407)) as through, world.server(NOT_LOOPBACK, tls=True) as server:
-        world.patch.setenv("HTTPS_PROXY", through.url.replace("//", f"//{PROXY_USER}"))
-        error = world.refused(server.url)
-        assert through.url in error.why
-        assert "407" in error.why
-        assert (len(through.asked), server.asked) == (1, [])
+    """It is not asked again with the credentials that it did not take. Where there is a login to be checked the exit code
+    is 4, as with brokers.
+    """
+    for tls in {True, world.user.tls_only}:
+        with Server(says(407)) as through, world.server(NOT_LOOPBACK, tls=tls) as server:
+            for name in ("HTTP_PROXY", "HTTPS_PROXY"):
+                world.patch.setenv(name, through.url.replace("//", f"//{PROXY_USER}"))
+            error = world.refused(server.url)
+            assert through.url in error.why
+            assert "407" in error.why
+            assert (len(through.asked), server.asked) == (1, [])
+            if world.user.ask in (registry, endpoint):
+                assert isinstance(error, AuthError)
+                assert "HTTPS_PROXY" in error.do
 
 
 def garbled_proxy(world: World) -> None:
@@ -252,6 +260,22 @@ def huge_body(world: World) -> None:
         assert len(server.asked) == 1
 
 
+def cut_off(world: World) -> None:
+    """What there is of a body may be an answer of its own: no subjects, where the list was longer."""
+
+    def breaks_off(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + (world.user.answer or b"."))
+        handler.wfile.flush()
+        hangs_up(handler)
+
+    with world.server() as server:
+        server.script = [breaks_off]
+        world.ask(server.url)
+        assert len(server.asked) == 2
+        server.answer = breaks_off
+        assert "breaks off" in world.refused(server.url).why
+
+
 def redirected(world: World) -> None:
     """Followed by downloads only, and without credentials to another server."""
     with world.server() as server, world.server() as other:
@@ -284,7 +308,7 @@ def headers(world: World) -> None:
 RULES = [
     plain_proxy, tls_proxy, proxy_of_all, proxy_by_tls, exempt, loopback_has_no_proxy, refusing_proxy, garbled_proxy,
     no_proxy_of_http, untrusted, wrong_name, plain_credentials, busy, lasting, too_busy, hung_up, slow_head, huge_body,
-    redirected, redirected_to_plain, headers,
+    cut_off, redirected, redirected_to_plain, headers,
 ]  # fmt: skip
 
 

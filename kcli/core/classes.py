@@ -459,7 +459,7 @@ def _move_super(first: Any, kind: Any) -> None:
         if member.__class__ is _FUNCTION and member.__closure__ is None:
             continue
         for part in (member.fget, member.fset, member.fdel) if member.__class__ is property else (member,):
-            method = part
+            method: Any = part
             while hasattr(method, "__wrapped__"):  # also of class methods and static ones
                 method = method.__wrapped__
             if method.__class__ is not _FUNCTION or "__class__" not in method.__code__.co_freevars:

@@ -60,9 +60,7 @@ def server_context(files: TlsFiles) -> ssl.SSLContext:
     return context
 
 
-def _load(
-    context: ssl.SSLContext, certificate: str, key: str | None, option: str, key_option: str
-) -> None:
+def _load(context: ssl.SSLContext, certificate: str, key: str | None, option: str, key_option: str) -> None:
     what, key_what = f"the certificate {certificate}", f"the key {key}"
     text, state = _read(certificate, what, option)
     chain, key_text, elsewhere = (

@@ -108,9 +108,14 @@ def test_what_is_to_be_said_of_the_options_of_both_clusters_is_said_once(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     profiles = tmp_path / "kcli" / "config.toml"
     profiles.parent.mkdir()
-    login = '"security.protocol" = "SASL_SSL"\n"sasl.mechanism" = "PLAIN"\n"sasl.username" = "u"\n"sasl.password" = "p"\n'
+    login = (
+        'security.protocol = "SASL_SSL"\nsasl.mechanism = "PLAIN"\nsasl.username = "u"\nsasl.password = "p"\n'
+    )
     profiles.write_text(
-        f'[profiles.a]\n"bootstrap.servers" = "127.0.0.1:1"\n{login}\n[profiles.b]\n"bootstrap.servers" = "127.0.0.1:2"\n{login}'
+        "".join(
+            f'[profiles.{name}]\nbootstrap.servers = "127.0.0.1:{port}"\n{login}'
+            for name, port in (("a", 1), ("b", 2))
+        )
     )
     profiles.chmod(0o644)
     done = command(

@@ -342,7 +342,11 @@ def test_super_without_arguments_is_that_of_the_class_that_was_made():
         called = _told
 
     def wrapped(method: Any) -> Any:
-        return functools.wraps(method)(lambda *given: method(*given))
+        @functools.wraps(method)
+        def outer(*given: Any) -> Any:
+            return method(*given)
+
+        return outer
 
     @dataclass(frozen=True, slots=True)
     class Plain(Below):

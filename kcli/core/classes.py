@@ -464,7 +464,7 @@ def _move_super(first: Any, kind: Any) -> None:
                 method = method.__wrapped__
             if method.__class__ is not _FUNCTION or "__class__" not in method.__code__.co_freevars:
                 continue
-            cell = method.__closure__[method.__code__.co_freevars.index("__class__")]
+            cell = (method.__closure__ or ())[method.__code__.co_freevars.index("__class__")]
             if cell.cell_contents is first:  # one for all methods of the class
                 cell.cell_contents = kind
                 return

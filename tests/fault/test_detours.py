@@ -65,10 +65,10 @@ def round_trip(cluster: FakeCluster, **options: Any) -> None:
     ]
 
 
-def refusal(cluster: FakeCluster, **options: Any) -> KcliError:
+def refusal(cluster: FakeCluster, servers: str = "", **options: Any) -> KcliError:
     with (
         pytest.raises(KcliError) as raised,
-        Admin(bootstrap_servers=bootstrap(cluster), **QUICK, **options) as admin,
+        Admin(bootstrap_servers=servers or bootstrap(cluster), **QUICK, **options) as admin,
     ):
         admin.describe_cluster()
     return raised.value
@@ -182,9 +182,11 @@ def test_refusals_of_a_proxy_are_said(cluster: FakeCluster, scheme: str) -> None
         assert "has not connected to" in str(error)
     error = refusal(cluster, proxy_url=f"{scheme}://proxy.invalid:1080")
     assert "cannot resolve proxy.invalid, which proxy.url names" in str(error)
-    error = refusal(cluster, proxy_url=proxy.url(scheme))  # it is closed by now
-    assert f"through the proxy {proxy.url(scheme)}" in str(error)
-    assert "that the proxy is running" in error.do
+    both = ",".join(f"b-{node}.internal:{port}" for node, port in zip((1, 2), ports(cluster), strict=True))
+    for servers in (bootstrap(cluster), both):
+        error = refusal(cluster, servers, proxy_url=proxy.url(scheme))  # it is closed by now
+        assert f"through the proxy {proxy.url(scheme)}" in f"{error} {error.why}"
+        assert "that the proxy is running" in error.do
 
 
 def test_a_mapped_name_that_does_not_exist_is_named_with_its_option(cluster: FakeCluster) -> None:

@@ -590,7 +590,9 @@ class Cluster:
         names = ", ".join(f"{n.host}:{n.port}" for n in self._bootstrap)
         why = "; ".join(dict.fromkeys(str(e) for e in reasons)) or f"no response in {waited:.1f} s"
         advice = {e.do for e in reasons}
-        do = advice.pop() if len(advice) == 1 else ""  # of a proxy, for instance, which is on the way to all of them
+        do = (
+            advice.pop() if len(advice) == 1 else ""
+        )  # of a proxy, for instance, which is on the way to all of them
         return ConnectError(
             f"cannot reach the cluster at {names}",
             why=why,

@@ -348,3 +348,16 @@ def test_what_fails_where_a_download_is_stored_is_no_failure_of_the_server(tmp_p
             )
         assert [one.path for one in server.asked] == ["/a.jar.sha1", "/a.jar"]
     assert not any(tmp_path.iterdir())
+
+
+def test_a_download_without_end_stops_at_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "_LARGEST", 1 << 20)
+    with Server(says(200, b"a" * 40)) as server:
+        server.script = [
+            says(200, b"a" * 40),
+            server.without_end(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * (1 << 16), 0.0),
+        ]
+        with pytest.raises(KcliError, match=r"what is sent as a\.jar is too large"):
+            fetch.Fetcher(server.url).fetch("a.jar", tmp_path / "a.jar", on_bytes=lambda _count: None)
+        assert len(server.asked) == 2
+    assert not any(tmp_path.iterdir())

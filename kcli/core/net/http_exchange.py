@@ -10,13 +10,12 @@
 
 import ssl
 from collections.abc import Callable
-from http.client import IncompleteRead
 from math import inf
 from threading import Thread
 from typing import Any, TypeVar
 
 import urllib3
-from urllib3.exceptions import HTTPError, LocationValueError, ProxyError
+from urllib3.exceptions import HTTPError, IncompleteRead, LocationValueError, ProxyError
 from urllib3.exceptions import TimeoutError as SlowError
 
 from kcli.core.net.http_address import HttpAddress

@@ -94,7 +94,7 @@ class Transport:
         except UnansweredError as error:
             raise _unreachable(f"{method} {path}", error.reasons) from None
         except NoAnswerError as error:
-            raise _refused_on_the_way(error) or _unreachable(
+            raise _refused_on_the_way(error, self._options.proxy_host) or _unreachable(
                 f"{method} {path}", [(error.address, str(error))]
             ) from None
         if not answer.whole:
@@ -144,13 +144,15 @@ def registry_context(options: RegistryOptions) -> ssl.SSLContext:
     return make_context(stores, check_hostname=named)
 
 
-def _refused_on_the_way(error: NoAnswerError) -> AuthError | None:
+def _refused_on_the_way(error: NoAnswerError, proxy_host: str) -> AuthError | None:
     """Where one side refuses the certificate of the other, or a proxy the request."""
     if isinstance(error, ProxyRefusalError):
         return AuthError(
             f"{error.address}: the proxy on the way to the schema registry refuses",
             why=str(error),
-            do=error.do,
+            do="proxy.host has no login: leave it out, and give HTTPS_PROXY=http://NAME:PASSWORD@HOST:PORT"
+            if proxy_host
+            else error.do,
         )
     if isinstance(error, UntrustedError):
         return AuthError(

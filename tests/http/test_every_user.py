@@ -263,17 +263,22 @@ def huge_body(world: World) -> None:
 def cut_off(world: World) -> None:
     """What there is of a body may be an answer of its own: no subjects, where the list was longer."""
 
-    def breaks_off(handler: BaseHTTPRequestHandler) -> None:
-        handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + (world.user.answer or b"."))
-        handler.wfile.flush()
-        hangs_up(handler)
+    def breaks_off(head: bytes) -> Callable[[BaseHTTPRequestHandler], None]:
+        def answer(handler: BaseHTTPRequestHandler) -> None:
+            body = world.user.answer or b"."
+            handler.wfile.write(b"HTTP/1.1 200 OK\r\n" + head.replace(b"N", b"%x" % len(body)) + body)
+            handler.wfile.flush()
+            hangs_up(handler)
 
-    with world.server() as server:
-        server.script = [breaks_off]
-        world.ask(server.url)
-        assert len(server.asked) == 2
-        server.answer = breaks_off
-        assert "breaks off" in world.refused(server.url).why
+        return answer
+
+    for head in (b"Content-Length: 1000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\nN\r\n"):
+        with world.server() as server:
+            server.script = [breaks_off(head)]
+            world.ask(server.url)
+            assert len(server.asked) == 2
+            server.answer = breaks_off(head)
+            assert "breaks off" in world.refused(server.url).why
 
 
 def redirected(world: World) -> None:

@@ -15,7 +15,7 @@ from threading import Thread
 from typing import Any, TypeVar
 
 import urllib3
-from urllib3.exceptions import HTTPError, IncompleteRead, LocationValueError, ProxyError
+from urllib3.exceptions import HTTPError, LocationValueError, ProxyError
 from urllib3.exceptions import TimeoutError as SlowError
 
 from kcli.core.net.http_address import HttpAddress
@@ -171,7 +171,7 @@ def _words(cause: BaseException) -> str:
         return "no response in time"
     if isinstance(cause, LocationValueError):
         return "its name cannot be looked up"
-    if isinstance(cause, IncompleteRead):
+    if type(cause).__name__ == "IncompleteRead":  # there is one of urllib3, and one of what it is built on
         return "the response breaks off"
     if isinstance(cause, OSError):
         return cause.strerror or str(cause) or type(cause).__name__

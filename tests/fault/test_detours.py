@@ -218,6 +218,21 @@ def test_the_command_line_maps_addresses_and_takes_logins_from_a_url(cluster: Fa
         assert set(proxy.logins) == {("m e", "hunter:2")}
 
 
+def test_the_doctor_says_whose_addresses_it_has_looked_up(cluster: FakeCluster) -> None:
+    """Nobody here knows the name of the broker."""
+    with Proxy(NAMES) as proxy:
+        for words, way in (
+            (("-X", f"proxy.url={proxy.url('http')}"), f"127.0.0.1, through the proxy {proxy.url('http')}"),
+            (
+                ("--map-address", "*.internal=127.0.0.1"),
+                f"127.0.0.1, at 127.0.0.1:{ports(cluster)[0]} (map.address)",
+            ),
+        ):
+            done = kcli("doctor", "-o", "json", *words, bootstrap=bootstrap(cluster))
+            found = [one["detail"] for one in done.items if one["check"] in ("DNS", "TCP")]
+            assert found[:2] == [way, way], done
+
+
 def profile(name: str, cluster: FakeCluster, proxy: Proxy, login: str) -> str:
     url = proxy.url("socks5h").replace("://", f"://{login}@")
     return f'[profiles.{name}]\nbootstrap.servers = "{bootstrap(cluster)}"\nproxy.url = "{url}"\n'

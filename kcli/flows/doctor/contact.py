@@ -39,7 +39,7 @@ class Contact:
     sasl_wanted: bool
     times: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
-    addresses: tuple[str, ...] = ()
+    addresses: str = ""
     peer: str = ""
     tls: TlsSession | None = None
     identity: str = ""
@@ -139,7 +139,8 @@ class Contacts:
         def reached(stage: Stage) -> None:
             contact.times[stage.value] = self._passed(contact.node.id)
             if stage is Stage.RESOLVED:
-                contact.addresses = tuple(channel.addresses)
+                way = "" if channel.detour is None else f",{channel.detour.via}"
+                contact.addresses = ", ".join(channel.addresses) + way  # of a proxy, or of the mapped host
             elif stage is Stage.CONNECTED:
                 contact.peer = channel.peer
             else:

@@ -226,7 +226,7 @@ def too_busy(world: World) -> None:
     with world.server() as server:
         server.answer = says(503, Retry_After="600")
         begun = time.monotonic()
-        world.refused(server.url)
+        assert "asked again in 600 s" in world.refused(server.url).why
         assert len(server.asked) == 1
         assert time.monotonic() - begun < 60
 

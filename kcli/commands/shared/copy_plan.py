@@ -13,8 +13,7 @@ from kcli.commands.shared.sides import Side
 from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.names import STATE_TOPIC
-from kcli.flows.configs.units import with_unit
-from kcli.flows.mirror.acls.plan import COLUMNS as ACLS
+from kcli.flows.mirror.acls.columns import COLUMNS as ACLS
 from kcli.flows.mirror.plan.plan import CopyPlan
 from kcli.flows.mirror.topics.configs import BATCH_BYTES, CLEANUP, TIMESTAMPS, Difference
 from kcli.flows.mirror.topics.preflight import HIDDEN, Denied, Finding, Login
@@ -276,6 +275,8 @@ def _difference_lines(plan: CopyPlan, *, further: bool) -> list[str]:
     alike: dict[tuple[object, ...], list[Difference]] = {}
     for one in _beside_conflicts(plan.found.findings.differences):
         alike.setdefault((one.key, one.source_value, one.target_value, one.effect), []).append(one)
+    from kcli.flows.configs.units import with_unit  # with decimals: only where values differ
+
     lines, rest = [], set()
     for some in alike.values():
         one = some[0]

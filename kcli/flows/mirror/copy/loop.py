@@ -214,6 +214,7 @@ class Copy:
         self._unsaved = False
         self._most_unconfirmed = _share_of(producer, len(copies))
         self._held: dict[TopicPartition, float] = {}  # paused until the target has accepted more, since when
+        self._lent = False  # the batches that were polled last
         self._obsolete = False  # an abort has moved the positions back: the rest of a poll comes again
         # Of thousands of partitions few move between two polls, and only these are looked at.
         self._moved = consumer.watch_positions()
@@ -243,7 +244,9 @@ class Copy:
         """One poll and what follows from it."""
         if not self._is_allowed():
             return
-        for fetched in self._poll():
+        batches = self._poll()
+        self._lent = bool(batches) and self._consumer.lend(self._consumer.options.fetch_buffer_bytes)
+        for fetched in batches:
             self._send(fetched)
             self._save_at_interval()
         self._process_deliveries()
@@ -498,7 +501,9 @@ class Copy:
                 self._producer.send_rows(copy.target.topic, rows, origin=sent)
                 copy.encoded_batches += 1
                 return
-            self._producer.send_batch(copy.target, batch, first=first, stop=stop, rows=rows, origin=sent)
+            self._producer.send_batch(
+                copy.target, batch, first=first, stop=stop, rows=rows, origin=sent, lent=self._lent
+            )
             if rows is None and passes(batch) and len(offsets) == batch.count:
                 copy.untouched_batches += 1
             else:

@@ -275,14 +275,14 @@ def _difference_lines(plan: CopyPlan, *, further: bool) -> list[str]:
     alike: dict[tuple[object, ...], list[Difference]] = {}
     for one in _beside_conflicts(plan.found.findings.differences):
         alike.setdefault((one.key, one.source_value, one.target_value, one.effect), []).append(one)
-    from kcli.flows.configs.units import with_unit  # with decimals: only where values differ
-
     lines, rest = [], set()
     for some in alike.values():
         one = some[0]
         if not (further or one.loses or one.is_set):
             rest.add(one.key)
             continue
+        from kcli.flows.configs.units import with_unit  # with decimals: only where values differ
+
         routes = [f"{each.source} → {each.target}" for each in some]
         here, there = (with_unit(one.key, value) for value in (one.source_value, one.target_value))
         now = f"now {there}" if one.is_set else f"{one.key}={there}"

@@ -217,7 +217,7 @@ IN_STEP = (
     Flow("consume --count", _consume("--count", *_ONE_FETCHED)),
     Flow("consume --count --by partition", _consume("--count", "--by", "partition", *_ONE_FETCHED)),
     Flow("consume --select", _consume("--select", "offset,value", *_ONE_FETCHED)),
-    Flow("mirror", _mirror),
+    Flow("mirror", _mirror, small=48, large=72),
     Flow("groups lag", _lag, unit="group", small=200, large=400),
 )
 """Those that have a limit, in ``calls.toml``."""

@@ -28,7 +28,7 @@ def passes(batch: BatchView) -> bool:
     """Whether the records of ``batch`` can be sent without decoding them."""
     return (
         batch.magic == MAGIC
-        and not isinstance(batch, BatchRun)
+        and type(batch) is not BatchRun
         and _is_dense(batch)
         and batch.timestamp_type == _CREATE_TIME
     )

@@ -278,6 +278,8 @@ class JobLease:
         lead then, and ``waiting`` says so; LeaseLostError when it is known that the term is over.
         """
         lease = self._lease
+        if lease.holds(self._term):
+            return not stop
         while not stop:
             if lease.term != self._term:
                 raise LeaseLostError(f"the lease of mirror job {self._job.job} is lost")

@@ -1,5 +1,5 @@
-"""Batches that are sent out of the buffers in which they were fetched, to a target that takes them late, or twice: no buffer
-is used again before its batches are confirmed.
+"""Batches that are sent out of the buffers in which they were fetched, to a target that takes them late, or twice: no
+buffer is used again before its batches are confirmed.
 """
 
 import random

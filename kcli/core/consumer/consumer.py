@@ -388,6 +388,13 @@ class Consumer:
             self._poll_buffer.take_back(batches)
             raise
 
+    def lend(self, most: int) -> bool:
+        """Whether the bytes of the batches that the last poll returned may be used after the next one, by whoever holds a
+        view of them: until none is left the buffer that they came in is not used again. False if more than ``most`` bytes
+        of such buffers would be in use.
+        """
+        return self._poll_buffer.lend(most)
+
     def read_ranges(self) -> None:
         """From now on a poll returns all that has arrived, whatever ``max.poll.records`` says, with ``joins``; and a
         position out of range is an error, whatever ``on.out.of.range`` says: a range without its records is not read.

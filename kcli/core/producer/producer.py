@@ -350,17 +350,21 @@ class Producer:
         stop: int | None = None,
         rows: Sequence[Row] | None = None,
         origin: Any = None,
+        lent: bool = False,
     ) -> RecordFuture:
         """Queues a batch that was read elsewhere, for one partition; the future is that of its first record.
 
         Its records are sent byte for byte where brokers accept that (see ``records/passing.py``), otherwise
         re-encoded; with ``first`` and ``stop`` only those at offsets from ``first`` up to, not including, ``stop``.
         ``rows`` are sent instead of them, with the compression of the batch. ConfigError if there are none.
-        ``origin``: as in ``send_rows``; rows count the records sent, from 0.
+        ``origin``: as in ``send_rows``; rows count the records sent, from 0. ``lent``: the bytes of the batch do not
+        change as long as there is a view of them (``Consumer.lend``), so they need not be copied.
         """
         passing = records.passing
         builder = (
-            passing.take_over(batch, first, stop) if not rows else passing.batch_of_rows(rows, batch.codec)
+            passing.take_over(batch, first, stop, lent=lent)
+            if not rows
+            else passing.batch_of_rows(rows, batch.codec)
         )
         future = RecordFuture(self._thread.wait, self._thread.lock)
         origins = [] if origin is None else [OriginRows(0, origin, range(builder.count))]

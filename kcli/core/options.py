@@ -306,7 +306,7 @@ class ProducerOptions(ClientOptions):
     batch_size: int = option(1_000_000, "bytes of records, before compression, that make a batch full", low=1)
     max_request_size: int = option(
         1_048_576,
-        "the largest record that is accepted, in bytes before compression",
+        "the largest request with records, and so the largest record, before compression as well, in bytes",
         aliases=("message.max.bytes",),
         low=1,
     )

@@ -380,6 +380,20 @@ class Cluster:
         request = MetadataRequest(topics=None)
         return self.call(lambda: self.foreseen(ALL_TOPICS, request), check, deadline, "listing topics")
 
+    def named_topics(self, names: Iterable[str], deadline: float) -> ClusterView:
+        """Requests metadata of these topics, creates none, and returns a view that has what brokers respond about them."""
+        wanted = sorted(set(names))
+        rows = [MetadataRequestTopic(name=name) for name in wanted]
+        request = MetadataRequest(topics=rows, allow_auto_topic_creation=False)
+
+        def check(response: MetadataResponse) -> ClusterView:
+            if response.error_code:
+                raise BrokerError(response.error_code, "looking up topics")
+            self.view = apply_metadata(self.view, response, wanted)
+            return self.view
+
+        return self.call(lambda: self.send(request), check, deadline, "looking up topics")
+
     def foresee_topics(self) -> None:
         """Metadata of all topics will be asked for."""
         self.foresee(ALL_TOPICS, MetadataRequest(topics=None))

@@ -268,10 +268,10 @@ class Cluster:
 
     def waits_for(self, node_id: int = ANY) -> str:
         """The broker of that id, or all brokers with unanswered requests, as named in errors."""
+        if node_id >= 0:  # of a thousand brokers, each may be asked for
+            return str(self.view.nodes.get(node_id, "any broker"))
         nodes = {node.address: node for node in (*self._bootstrap, *self.view.nodes.values())}.values()
         asked = [node for node in nodes if self.brokers.pending(node, CONTROL)]
-        if node_id >= 0:
-            asked = [node for node in nodes if node.id == node_id]
         return ", ".join(map(str, asked)) or "any broker"
 
     def sleep(self, seconds: float) -> None:

@@ -25,7 +25,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class LastWait:
-    """How long the end of a run waits for brokers: for ``seconds``, as any call; once a stop is requested three at most."""
+    """How long the end of a run waits for brokers: ``seconds``, as any call; once a stop is requested, three at most."""
 
     def __init__(
         self, stopped: Callable[[], object], seconds: float, clock: Callable[[], float] = monotonic

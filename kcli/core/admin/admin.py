@@ -227,7 +227,7 @@ class Admin:
     def describe_topics(
         self, names: Sequence[str], partitions: Collection[TopicPartition] = (), *, similar: bool = True
     ) -> dict[str, TopicInfo | KcliError]:
-        """Each name's topic, or the error, which names ``similar`` ones; not older than what is known of ``partitions``."""
+        """Each name's topic, or the error, with ``similar`` names; not older than what is known of ``partitions``."""
         names = operations.arguments.several(names)
         return operations.topics.describe_topics(
             self.cluster, names, self._start(), partitions, similar=similar

@@ -106,7 +106,7 @@ def _has(view: ClusterView, partitions: Iterable[TopicPartition]) -> bool:
 
 
 def _described(view: ClusterView, name: str, code: int, known: Collection[str]) -> TopicInfo | KcliError:
-    """``code``: with which brokers respond about this topic; the list of all leaves out what this client may not describe."""
+    """``code``: what brokers respond about this topic; a list of all leaves out what this client may not describe."""
     topic = _listed(view, name)
     if topic is None:
         if code == TOPIC_AUTHORIZATION_FAILED:

@@ -381,7 +381,7 @@ class Cluster:
         return self.call(lambda: self.foreseen(ALL_TOPICS, request), check, deadline, "listing topics")
 
     def named_topics(self, names: Iterable[str], deadline: float) -> ClusterView:
-        """Requests metadata of these topics, creates none, and returns a view that has what brokers respond about them."""
+        """Requests metadata of these topics and returns a view that has what brokers respond; it creates none."""
         wanted = sorted(set(names))
         rows = [MetadataRequestTopic(name=name) for name in wanted]
         request = MetadataRequest(topics=rows, allow_auto_topic_creation=False)

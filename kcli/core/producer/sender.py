@@ -64,8 +64,8 @@ from kcli.core.producer.parked import Parked
 from kcli.core.producer.producer_ids import ProducerIds
 from kcli.core.producer.refusals import TOO_FEW_REPLICAS, Refusals, parked_too_long, timed_out
 from kcli.core.producer.report import Counters
-from kcli.core.producer.serialization import request_too_large
 from kcli.core.producer.requests import BESIDE_BATCH, answers, produce_request, room_for_batches
+from kcli.core.producer.serialization import request_too_large
 from kcli.core.producer.splitting import (
     CODES_OF_RECORDS,
     FIRST_WITH_RECORD_ERRORS,
@@ -321,7 +321,7 @@ class Sender:
     def _within_limit(self, batches: list[ProducerBatch], now: float) -> list[ProducerBatch]:
         """Those of the batches that are no more than ``max.request.size`` together, now that they are compressed.
 
-        One that is larger alone is split, or fails where it is one record. What is split or left is sent in the next turn.
+        One that is larger alone is split, or fails where it is one record. What is split or left is for the next turn.
         """
         room = most = self._room
         taken: list[ProducerBatch] = []

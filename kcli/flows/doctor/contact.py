@@ -31,7 +31,7 @@ _MORE = 1.0
 class Contact:
     """What happened with one address. ``times``: when each stage was complete, in seconds after the start.
 
-    ``apis``: version ranges by API key. ``metadata``: without a controller that would be worth a look. ``identity``: who the client says that it is, for messages. ``error``: why it
+    ``apis``: version ranges by API key. ``identity``: who the client says that it is, for messages. ``error``: why it
     ended; None if metadata was received.
     """
 
@@ -83,7 +83,7 @@ class _Repeated:
 
 
 def _behind_controller(version: int, *, flexible: bool) -> int:
-    """Bytes of a response without topics that follow the controller's id: the count of topics, operations, a code, tags."""
+    """Bytes of a response without topics behind the controller's id: the count of topics, operations, a code, tags."""
     topics = 1 if flexible else 4
     operations, code = 4 if 8 <= version <= 10 else 0, 2 if version >= 13 else 0
     return topics + operations + code + (1 if flexible else 0)

@@ -84,9 +84,7 @@ def described_topics(
     permitted = admin.begin_topic_operations(sorted(names))  # answered meanwhile
     described = admin.describe_topics(sorted(names))
     there = {
-        name: operations
-        for name, operations in permitted().items()
-        if isinstance(described[name], TopicInfo)
+        name: operations for name, operations in permitted().items() if isinstance(described[name], TopicInfo)
     }
     denied = denied_of(there, "READ", "committing offsets of topic {}")
     present = {

@@ -95,7 +95,6 @@ class Case:
             clock=lambda: self.now,
         )
 
-
     def passed(self, seconds: float) -> None:
         self.now += seconds
 

@@ -456,6 +456,18 @@ class ShareConsumerOptions(ConsumerOptions):
     )
 
 
+OF_BROKERS = frozenset({"max_request_size"})
+"""What depends on what the brokers of a cluster accept: all clients that a command makes have these options."""
+_LARGEST_REQUEST = 1 << 30
+
+
+def limited_by_brokers(options: ProducerOptions) -> ProducerOptions:
+    """For what other clients have written: whether it is too large is for the brokers to say, unless a limit is set."""
+    if not is_default(options, "max_request_size"):
+        return options
+    return classes.replace(options, max_request_size=_LARGEST_REQUEST)
+
+
 def is_default(options: ClientOptions, name: str) -> bool:
     """Whether the field ``name`` has its default: what a client may adapt is left as it is where it was set."""
     return bool(getattr(options, name) == default_of(type(options), name))

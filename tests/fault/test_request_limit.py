@@ -1,5 +1,6 @@
 """``max.request.size``: what a producer sends at once, measured on the wire."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,8 +9,10 @@ from kcli.core import Producer
 from kcli.core.hooks import Hooks
 from kcli.core.producer.serialization import RecordTooLargeError
 from kcli.core.protocol.messages.produce import ProduceRequest
-from kcli.core.types import ProducerRecord
+from kcli.core.types import ProducerRecord, Record
+from tests.batches import batch_of
 from tests.fake.cluster import FakeCluster
+from tests.run import environment, kcli
 
 PARTITIONS = 12
 LIMIT = 40_000
@@ -64,6 +67,29 @@ def test_a_record_that_makes_a_larger_request_alone_is_refused() -> None:
         assert f"why: max.request.size is {LIMIT:,}" in f"why: {errors[1].why}"
         assert "alone it makes a request of 40," in errors[1].what
         assert max(requests) <= LIMIT
+
+
+def test_a_mirror_splits_batches_that_are_larger_than_its_target_accepts(tmp_path: Path) -> None:
+    """By the option of the target's profile; without it batches are copied as they are."""
+    rows = [Record("t", 0, number, 1_700_000_000_000, 0, None, noise(10_000), ()) for number in range(50)]
+    places = {f"XDG_{name}_HOME": str(tmp_path / name) for name in ("CONFIG", "STATE", "CACHE")}
+    config = tmp_path / "CONFIG" / "kcli" / "config.toml"
+    config.parent.mkdir(parents=True)
+    with FakeCluster(1, topics={"t": 1}) as source, FakeCluster(1) as target:
+        source.append("t", 0, bytes(batch_of(rows).raw))
+        found = {}
+        for limit in ("", f"max.request.size = {LIMIT}"):
+            config.write_text(f'[profiles.to]\nbootstrap.servers = "{target.bootstrap}"\n{limit}\n')
+            copy = f"copy-{len(found)}"
+            line = ["--map-topic", f"t={copy}", "--job", copy, "--until-caught-up", "--yes", "-q"]
+            done = kcli(
+                "mirror", "--from", source.bootstrap, "--to", "to", "-t", "t", *line, **environment(**places)
+            )
+            assert done.code == 0, done.err
+            log = target.log(copy, 0)
+            sizes = [len(batch.raw) for batch in log.batches]
+            found[limit] = (len(sizes) == 1, max(sizes) < LIMIT, len(log.records()))
+        assert [*found.values()] == [(True, False, 50), (False, True, 50)]
 
 
 def test_by_default_a_record_of_a_mebibyte_is_the_largest() -> None:

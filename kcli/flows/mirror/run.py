@@ -32,7 +32,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from kcli.core.admin.admin import Admin
-from kcli.core.classes import replace
 from kcli.core.clock import wall_ms
 from kcli.core.cluster.retry import Backoff
 from kcli.core.consumer.consumer import Consumer
@@ -45,7 +44,13 @@ from kcli.core.errors import (
 )
 from kcli.core.hooks import Hooks
 from kcli.core.names import DEFAULT_JOB
-from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions, is_default
+from kcli.core.options import (
+    WHOLE_BATCHES,
+    ClientOptions,
+    ConsumerOptions,
+    ProducerOptions,
+    limited_by_brokers,
+)
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.copy.errors import is_outage
@@ -129,7 +134,6 @@ T = TypeVar("T")
 _OVER = (ProducerFencedError, TransactionUnknownError, LeaseLostError)
 """Another instance may have taken over; or a transaction took longer than its coordinator waits."""
 
-_LARGEST_REQUEST = 1 << 30
 _FOREVER = 0x7FFF_FFFF  # ms: a target that is away for long costs nothing but time
 _INIT_PATIENCE = 60.0  # seconds until the transactional id is ours, at the start
 _AGAIN = 10.0  # the same for a later attempt, which is repeated
@@ -849,10 +853,7 @@ class Mirror(Driver):
         options = self._target.options(
             ProducerOptions, delivery_timeout_ms=_FOREVER, max_block_ms=_FOREVER, linger_ms=0, **own
         )
-        if not is_default(options, "max_request_size"):
-            return options
-        # Batches are copied as they are: the source has accepted them, and the target decides.
-        return replace(options, max_request_size=_LARGEST_REQUEST)
+        return limited_by_brokers(options)
 
 
 def _how_copied(settings: MirrorSettings) -> HowCopied:

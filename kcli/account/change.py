@@ -131,7 +131,9 @@ class ChangeOf(Generic[A, K, F]):
     may_have_changed: bool = True
 
     def begin(self, admin: A) -> None:
-        """Before the first contact: raises what forbids the change whatever the cluster is like."""
+        """Before the first contact: raises what forbids the change whatever the cluster is like, and has the client ask
+        together with it for what ``decide`` needs.
+        """
 
     def decide(self, admin: A) -> Sequence[Item[K, F]]:
         """The whole scope, in the user's order: what is planned, what is as it should be, and what is refused and why,
@@ -147,8 +149,11 @@ class ChangeOf(Generic[A, K, F]):
         """What is asked before anything is changed. Where nothing is, people see no plan before the act."""
         raise NotImplementedError
 
-    def confirmed(self) -> None:
-        """After the questions: what the act needs besides, such as a password that is typed. Raises without it."""
+    def confirmed(self) -> bool:
+        """After the questions: what the act needs besides, such as a password that is typed. Raises without it. Returns
+        whether somebody was waited for.
+        """
+        return False
 
     def together(self, plan: Sequence[Item[K, F]]) -> list[Item[K, F]]:
         """The plan without what is not to be changed since something else of it is refused; by default all of it."""

@@ -67,8 +67,9 @@ def confirm(
     return not inv.dry_run
 
 
-def ask(inv: Invocation, question: Question, remarks: Callable[[], object] | None = None) -> None:
-    """Shows the plan of the question, and asks it unless an option answers; Declined on "no".
+def ask(inv: Invocation, question: Question, remarks: Callable[[], object] | None = None) -> bool:
+    """Shows the plan of the question, and asks it unless an option answers; Declined on "no". Returns whether somebody
+    was asked.
 
     ``--yes`` answers; so does ``--confirm NAME``. ``remarks`` is called between the plan and the question.
     """
@@ -79,8 +80,10 @@ def ask(inv: Invocation, question: Question, remarks: Callable[[], object] | Non
         show_plan(inv, plan, asked=verdict == ASK)
     if remarks is not None:
         remarks()
-    if check_answerable(inv, question) == ASK:
+    asks = check_answerable(inv, question) == ASK
+    if asks:
         _answer(inv, question)
+    return asks
 
 
 def protected(inv: Invocation, question: Question) -> Question:

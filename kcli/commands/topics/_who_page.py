@@ -24,6 +24,7 @@ def show_who(inv: Invocation, names: Sequence[str], *, internal: bool) -> int:
     inv.page()
     found: list[Who] = []
     with open_admin(inv) as admin:
+        admin.foresee(topics=True, listing=True, permissions=True)
         cluster = connect(inv, admin)
         topics = readable(inv, admin.describe_topics(unique(names)), "topic")
         listed = _groups(inv, admin, internal=internal) if topics else []

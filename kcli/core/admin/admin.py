@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from kcli.core.admin.topics import TopicInfo
     from kcli.core.admin.transactions import ProducerDescription, TransactionDescription, TransactionListing
     from kcli.core.admin.users import ScramCredential, ScramMechanism, ScramUpsertion
-    from kcli.core.cluster import coordinators, everywhere, offsets  # noqa: F401 - imported on use
+    from kcli.core.cluster import coordinators, everywhere, offsets, together  # noqa: F401 - imported on use
     from kcli.core.cluster.coordinators import Coordinators
     from kcli.core.cluster.offsets import OffsetInfo
 
@@ -112,10 +112,11 @@ class Admin:
         permissions: bool = False,
         fenced: bool = False,
         brokers: bool = False,
+        operations_on: Sequence[str] = (),
     ) -> None:
         """What will be asked for goes out with the first contact: all ``topics``, the coordinators of ``groups``, which
         brokers there are (for all ``brokers``, or a ``listing`` of groups), what this client may do with the cluster
-        (``permissions``), the cluster with its ``fenced`` brokers.
+        (``permissions``) and with topics (``operations_on``), the cluster with its ``fenced`` brokers.
         """
         if groups:
             self._coordinators().foresee(parts.coordinators.KeyType.GROUP, groups)
@@ -125,10 +126,16 @@ class Admin:
             operations.groups.foresee_listing(self.cluster)
         if topics:
             self.cluster.foresee_topics()
+        if operations_on:
+            operations.topics.foresee_operations(self.cluster, operations_on)
         if permissions or fenced:
             operations.brokers.foresee_cluster(
                 self.cluster, include_operations=permissions, include_fenced=fenced
             )
+
+    def together(self, *reads: Callable[[], Any]) -> list[Any]:
+        """The results of reads that do not depend on each other, which wait at the same time; raises the first error."""
+        return parts.together.together([self.cluster], reads)
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:

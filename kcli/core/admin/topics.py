@@ -122,10 +122,6 @@ def topic_operations(
     An error for a topic that this client may not see, or that does not exist; with ``missing_too`` the operations with a
     topic of that name.
     """
-    wanted = [MetadataRequestTopic(name=name) for name in names]
-    request = MetadataRequest(
-        topics=wanted, allow_auto_topic_creation=False, include_topic_authorized_operations=True
-    )
     accepted = (NONE, UNKNOWN_TOPIC_OR_PARTITION) if missing_too else (NONE,)
 
     def check(response: MetadataResponse) -> dict[str, int | KcliError | None]:
@@ -138,5 +134,19 @@ def topic_operations(
                 found[row.name or ""] = None if bits == _NO_OPERATIONS else bits
         return found
 
-    what = "asking for the permissions on topics"
-    return cluster.call(lambda: cluster.send(request), check, deadline, what) if wanted else {}
+    what, request = "asking for the permissions on topics", _operations_request(names)
+    return cluster.call(lambda: cluster.foreseen(*request), check, deadline, what) if names else {}
+
+
+def foresee_operations(cluster: Cluster, names: Sequence[str]) -> None:
+    """The operations with topics will be asked for: see ``Cluster.foresee``."""
+    cluster.foresee(*_operations_request(names))
+
+
+def _operations_request(names: Sequence[str]) -> tuple[object, MetadataRequest]:
+    request = MetadataRequest(
+        topics=[MetadataRequestTopic(name=name) for name in names],
+        allow_auto_topic_creation=False,
+        include_topic_authorized_operations=True,
+    )
+    return ("operations", *names), request

@@ -163,10 +163,13 @@ def who(
     """Everybody around a topic that exists. ``listed``: the groups of the cluster, None where they are not known;
     ``now`` in ms.
     """
-    missing: list[Missing] = []
-    producers = _producers(admin, topic, sorted(partitions), read_log, now, missing)
-    readers = None if listed is None else _readers(admin, topic, listed, missing)
-    acls, authorizer = _acls(admin, topic, missing)
+    of_producers, of_readers, of_acls = list[Missing](), list[Missing](), list[Missing]()
+    producers, readers, (acls, authorizer) = admin.together(
+        lambda: _producers(admin, topic, sorted(partitions), read_log, now, of_producers),
+        lambda: None if listed is None else _readers(admin, topic, listed, of_readers),
+        lambda: _acls(admin, topic, of_acls),
+    )
+    missing = [*of_producers, *of_readers, *of_acls]
     return Survey(Who(topic, producers, readers, acls, authorizer), missing)
 
 

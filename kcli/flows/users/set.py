@@ -80,14 +80,13 @@ class UserSetting(CredentialChange):
     def begin(self, admin: Admin) -> None:
         """Nothing is sent without encryption, unless that is allowed."""
         check_encrypted(admin.cluster.options)
+        admin.foresee(permissions=True)
         self._passwords = {user: self._given(user) for user in self.mechanisms}
 
     def decide(self, admin: Admin) -> list[CredentialItem]:
         """All are set, even if there is one with as many iterations."""
-        self.read(admin)
-        denied = denied_on_cluster(
-            admin, "ALTER", f"setting SCRAM credentials of {users_named(list(self.mechanisms))}"
-        )
+        doing = f"setting SCRAM credentials of {users_named(list(self.mechanisms))}"
+        _, denied = admin.together(lambda: self.read(admin), lambda: denied_on_cluster(admin, "ALTER", doing))
         return [self._decided(key, denied) for key in self.iterations]
 
     def _decided(self, key: ScramCredential, denied: KcliError | None) -> CredentialItem:
@@ -124,12 +123,13 @@ class UserSetting(CredentialChange):
             if name != name.strip():
                 yield "the name begins or ends with a blank"
 
-    def confirmed(self) -> None:
+    def confirmed(self) -> bool:
         """The password, if it is to be typed."""
-        for user, password in self._passwords.items():
-            if password is None:
-                assert self._typed is not None, "each user has a password, or one is typed"
-                self._passwords[user] = self._typed()
+        missing = [user for user, password in self._passwords.items() if password is None]
+        for user in missing:
+            assert self._typed is not None, "each user has a password, or one is typed"
+            self._passwords[user] = self._typed()
+        return bool(missing)
 
     def apply(self, admin: Admin, todo: Sequence[CredentialItem]) -> dict[ScramCredential, KcliError | None]:
         """Sets the credentials, each with a salt of its own."""

@@ -89,7 +89,9 @@ def plan(
     asked = RewindRequest(
         dict.fromkeys(names, target), "x", scope or Scope(), dict.fromkeys(names, "before") if undoes else {}
     )
-    return survey(cast(Admin, admin), "Qx3", asked, 0, lambda groups: [dict.fromkeys(one, 5) for one in groups])
+    return survey(
+        cast(Admin, admin), "Qx3", asked, 0, lambda groups: [dict.fromkeys(one, 5) for one in groups]
+    )
 
 
 @pytest.mark.case("O8")

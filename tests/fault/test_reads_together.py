@@ -12,27 +12,23 @@ from tests.fake.codes import Code
 from tests.fake.script import FOREVER
 
 
-def test_a_read_is_begun_while_the_one_before_it_waits() -> None:
-    with FakeCluster(1, topics={"t": 1}) as cluster, Admin(bootstrap_servers=cluster.bootstrap) as admin:
-        admin.connect()
-        held = cluster.hold(DescribeClusterRequest, at="answer")
-        cluster.intercept(MetadataRequest, lambda _: held.release(1))  # comes while the first one waits
-        description, topics = admin.together(admin.describe_cluster, admin.list_topics)
-        assert (len(description.brokers), [topic.name for topic in topics]) == (1, ["t"])
-
-
-def test_reads_of_two_clusters_wait_at_the_same_time() -> None:
-    with FakeCluster(1) as one, FakeCluster(1, topics={"t": 1}) as other:
-        with (
-            Admin(bootstrap_servers=one.bootstrap) as first,
-            Admin(bootstrap_servers=other.bootstrap) as last,
-        ):
-            first.connect()
-            last.connect()
-            held = one.hold(DescribeClusterRequest, at="answer")
-            other.intercept(MetadataRequest, lambda _: held.release(1))
-            found = together([first.cluster, last.cluster], [first.describe_cluster, last.list_topics])
-            assert [topic.name for topic in found[1]] == ["t"]
+def test_reads_wait_at_the_same_time_also_of_two_clusters() -> None:
+    with (
+        FakeCluster(1) as one,
+        FakeCluster(1, topics={"t": 1}) as other,
+        Admin(bootstrap_servers=one.bootstrap) as first,
+        Admin(bootstrap_servers=other.bootstrap) as last,
+    ):
+        first.connect()
+        last.connect()
+        one.delay(DescribeClusterRequest, 0.5)
+        _, topics, own = together(
+            [first.cluster, last.cluster], [first.describe_cluster, last.list_topics, first.list_topics]
+        )
+        assert ([topic.name for topic in topics], own) == (["t"], [])
+        (described,) = one.seen(DescribeClusterRequest)
+        assert described.answered_at is not None
+        assert other.seen(MetadataRequest)[-1].at < described.answered_at
 
 
 def test_the_error_of_the_first_is_raised_once_all_have_ended() -> None:

@@ -224,7 +224,9 @@ def offset_import(
     kind: type[OffsetImport] = OffsetImport,
 ) -> OffsetImport:
     """``partial_file``: not all of it is imported."""
-    return kind(partial(_planned, file, not partial_file), where, again=again, dry=dry)
+    planned = partial(_planned, file, not partial_file)
+    groups = list(dict.fromkeys(target.group for target in file.targets))
+    return kind(planned, where, again=again, dry=dry, lookups=[groups])
 
 
 def _planned(file: FileOffsets, whole: bool, admin: Admin) -> RewindPlan:

@@ -17,9 +17,11 @@ from tests.unit.at_once import AtOnce
 from tests.unit.flows.rewind.test_survey import COMMIT, T0, T1, StandIn
 
 
-def surveyed(
-    admin: StandIn, *saved: SavedOffset, spans: Any = lambda groups: [{} for _ in groups], **wish: Any
-) -> RewindPlan:
+def no_spans(groups: Sequence[object]) -> list[dict[TopicPartition, int]]:
+    return [{} for _ in groups]
+
+
+def surveyed(admin: StandIn, *saved: SavedOffset, spans: Any = no_spans, **wish: Any) -> RewindPlan:
     asked = ImportRequest(**wish)
     chosen = import_targets(saved, asked)
     return survey_import(cast(Admin, admin), "Qx3", chosen, asked, "the offsets in f", 1_000, spans)

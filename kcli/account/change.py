@@ -149,11 +149,8 @@ class ChangeOf(Generic[A, K, F]):
         """What is asked before anything is changed. Where nothing is, people see no plan before the act."""
         raise NotImplementedError
 
-    def confirmed(self) -> bool:
-        """After the questions: what the act needs besides, such as a password that is typed. Raises without it. Returns
-        whether somebody was waited for.
-        """
-        return False
+    def confirmed(self) -> None:
+        """After the questions: what the act needs besides, such as a password that is typed. Raises without it."""
 
     def together(self, plan: Sequence[Item[K, F]]) -> list[Item[K, F]]:
         """The plan without what is not to be changed since something else of it is refused; by default all of it."""

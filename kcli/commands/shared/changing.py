@@ -127,19 +127,14 @@ class _ChangeRun:
             self.inv.talk.note(sentence)
 
     def _asked(self, plan: list[Item[Any, Any]]) -> list[Item[Any, Any]]:
-        """The plan after all questions. Where somebody was waited for, it is decided again, and what has changed since it
-        was shown is refused.
-        """
+        """The plan after all questions. It is decided again, and what has changed since it was shown is refused."""
         questions = self.change.questions(plan)
         if not questions:
             self._remark(plan)
             return plan
-        asked = [
+        for number, question in enumerate(questions):
             ask(self.inv, question, (lambda: self._remark(plan)) if number == 0 else None)
-            for number, question in enumerate(questions)
-        ]
-        if not any([*asked, self.change.confirmed()]):
-            return plan
+        self.change.confirmed()
         now = self.change.decided_again(self.admin, plan)
         refused = [new for old, new in zip(plan, now, strict=True) if new.error is not old.error]
         self._print_errors(refused, partly=self._account(now).partly)

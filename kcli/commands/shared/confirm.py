@@ -67,9 +67,8 @@ def confirm(
     return not inv.dry_run
 
 
-def ask(inv: Invocation, question: Question, remarks: Callable[[], object] | None = None) -> bool:
-    """Shows the plan of the question, and asks it unless an option answers; Declined on "no". Returns whether somebody
-    was asked.
+def ask(inv: Invocation, question: Question, remarks: Callable[[], object] | None = None) -> None:
+    """Shows the plan of the question, and asks it unless an option answers; Declined on "no".
 
     ``--yes`` answers; so does ``--confirm NAME``. ``remarks`` is called between the plan and the question.
     """
@@ -80,10 +79,8 @@ def ask(inv: Invocation, question: Question, remarks: Callable[[], object] | Non
         show_plan(inv, plan, asked=verdict == ASK)
     if remarks is not None:
         remarks()
-    asks = check_answerable(inv, question) == ASK
-    if asks:
+    if check_answerable(inv, question) == ASK:
         _answer(inv, question)
-    return asks
 
 
 def protected(inv: Invocation, question: Question) -> Question:

@@ -263,10 +263,11 @@ class StagedChange(Change[Step, Told]):
         acts = {ref: self._asked[ref].facts.act if ref in self._asked else "" for ref in parts}
         return {ref: acts[ref] or (parts[ref].pop() if len(parts[ref]) == 1 else CHANGE) for ref in parts}
 
-    def confirmed(self) -> bool:
+    def confirmed(self) -> None:
         """What the stages need besides."""
-        waited = [stage.change.confirmed() for stage in self.stages if planned(stage.plan)]
-        return any(waited)
+        for stage in self.stages:
+            if planned(stage.plan):
+                stage.change.confirmed()
 
     def decided_again(self, admin: Admin, plan: Sequence[StepItem]) -> list[StepItem]:  # noqa: ARG002
         """Each stage looks again when it is its turn."""

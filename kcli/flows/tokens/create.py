@@ -123,10 +123,9 @@ class TokenCreation(Change[str, DelegationToken | None]):
         if self.owner is not None and not self.renewers:
             yield f"only {self.owner} can renew or expire this token: --renewer names who else can, as who creates it"
 
-    def confirmed(self) -> bool:
+    def confirmed(self) -> None:
         """Opens the place of the HMAC."""
         self.place.open()
-        return False
 
     def apply(self, admin: Admin, todo: Sequence[TokenItem]) -> dict[str, KcliError | None]:
         """Creates it, once, and puts its HMAC where it belongs, before anything else can fail."""

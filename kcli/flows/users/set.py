@@ -123,13 +123,12 @@ class UserSetting(CredentialChange):
             if name != name.strip():
                 yield "the name begins or ends with a blank"
 
-    def confirmed(self) -> bool:
+    def confirmed(self) -> None:
         """The password, if it is to be typed."""
-        missing = [user for user, password in self._passwords.items() if password is None]
-        for user in missing:
-            assert self._typed is not None, "each user has a password, or one is typed"
-            self._passwords[user] = self._typed()
-        return bool(missing)
+        for user, password in self._passwords.items():
+            if password is None:
+                assert self._typed is not None, "each user has a password, or one is typed"
+                self._passwords[user] = self._typed()
 
     def apply(self, admin: Admin, todo: Sequence[CredentialItem]) -> dict[ScramCredential, KcliError | None]:
         """Sets the credentials, each with a salt of its own."""

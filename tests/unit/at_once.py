@@ -7,7 +7,6 @@ from typing import Any
 class AtOnce:
     list_offsets: Callable[..., Any]
     describe_topic_configs: Callable[..., Any]
-    topic_operations: Callable[..., Any]
 
     def foresee(self, *_names: Any, **_what: Any) -> None:
         """There is no first contact."""
@@ -23,6 +22,6 @@ class AtOnce:
         found = self.describe_topic_configs(names)
         return lambda: found
 
-    def begin_topic_operations(self, names: Any) -> Callable[[], Any]:
-        found = self.topic_operations(names)
-        return lambda: found
+    def together(self, *reads: Callable[[], Any]) -> list[Any]:
+        """One after the other."""
+        return [read() for read in reads]

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from kcli.core.admin.topics import TopicInfo
     from kcli.core.admin.transactions import ProducerDescription, TransactionDescription, TransactionListing
     from kcli.core.admin.users import ScramCredential, ScramMechanism, ScramUpsertion
-    from kcli.core.cluster import coordinators, everywhere, offsets  # noqa: F401 - imported on use
+    from kcli.core.cluster import coordinators, everywhere, offsets, together  # noqa: F401 - imported on use
     from kcli.core.cluster.coordinators import Coordinators
     from kcli.core.cluster.offsets import OffsetInfo
 
@@ -112,10 +112,11 @@ class Admin:
         permissions: bool = False,
         fenced: bool = False,
         brokers: bool = False,
+        operations_on: Sequence[str] = (),
     ) -> None:
         """What will be asked for goes out with the first contact: all ``topics``, the coordinators of ``groups``, which
         brokers there are (for all ``brokers``, or a ``listing`` of groups), what this client may do with the cluster
-        (``permissions``), the cluster with its ``fenced`` brokers.
+        (``permissions``) and with topics (``operations_on``), the cluster with its ``fenced`` brokers.
         """
         if groups:
             self._coordinators().foresee(parts.coordinators.KeyType.GROUP, groups)
@@ -125,10 +126,16 @@ class Admin:
             operations.groups.foresee_listing(self.cluster)
         if topics:
             self.cluster.foresee_topics()
+        if operations_on:
+            operations.topics.foresee_operations(self.cluster, operations_on)
         if permissions or fenced:
             operations.brokers.foresee_cluster(
                 self.cluster, include_operations=permissions, include_fenced=fenced
             )
+
+    def together(self, *reads: Callable[[], Any]) -> list[Any]:
+        """The results of reads that do not depend on each other, which wait at the same time; raises the first error."""
+        return parts.together.together([self.cluster], reads)
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
@@ -247,16 +254,8 @@ class Admin:
 
         ``missing_too``: also for names of topics that do not exist yet.
         """
-        return self.begin_topic_operations(names, missing_too=missing_too)()
-
-    def begin_topic_operations(
-        self, names: Sequence[str], *, missing_too: bool = False
-    ) -> Callable[[], dict[str, int | KcliError | None]]:
-        """Sends what ``topic_operations`` asks; the function that it returns waits for the response."""
         found = operations.arguments.several(names)
-        return operations.topics.begin_topic_operations(
-            self.cluster, found, self._start(), missing_too=missing_too
-        )
+        return operations.topics.topic_operations(self.cluster, found, self._start(), missing_too=missing_too)
 
     def create_topics(
         self,

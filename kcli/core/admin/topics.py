@@ -1,7 +1,7 @@
 """Lists and describes topics, many at once, with a result or an error for each name."""
 
 import base64
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from kcli.core.classes import dataclass
 from kcli.core.cluster.cluster import Cluster
@@ -117,21 +117,14 @@ def _described(view: ClusterView, name: str, code: int, known: Collection[str]) 
     return topic_info(topic)
 
 
-def begin_topic_operations(
+def topic_operations(
     cluster: Cluster, names: Sequence[str], deadline: float, *, missing_too: bool = False
-) -> Callable[[], dict[str, int | KcliError | None]]:
-    """The bits of the operations that this client may do with each topic (KIP-430), None before Metadata v8; what is
-    returned waits for the response.
+) -> dict[str, int | KcliError | None]:
+    """The bits of the operations that this client may do with each topic (KIP-430), None before Metadata v8.
 
     An error for a topic that this client may not see, or that does not exist; with ``missing_too`` the operations with a
     topic of that name.
     """
-    if not names:
-        return dict
-    wanted = [MetadataRequestTopic(name=name) for name in names]
-    request = MetadataRequest(
-        topics=wanted, allow_auto_topic_creation=False, include_topic_authorized_operations=True
-    )
     accepted = (NONE, UNKNOWN_TOPIC_OR_PARTITION) if missing_too else (NONE,)
 
     def check(response: MetadataResponse) -> dict[str, int | KcliError | None]:
@@ -144,8 +137,19 @@ def begin_topic_operations(
                 found[row.name or ""] = None if bits == _NO_OPERATIONS else bits
         return found
 
-    begun = [cluster.send(request)]
-    what = "asking for the permissions on topics"
-    return lambda: cluster.call(
-        lambda: begun.pop() if begun else cluster.send(request), check, deadline, what
+    what, request = "asking for the permissions on topics", _operations_request(names)
+    return cluster.call(lambda: cluster.foreseen(*request), check, deadline, what) if names else {}
+
+
+def foresee_operations(cluster: Cluster, names: Sequence[str]) -> None:
+    """The operations with topics will be asked for: see ``Cluster.foresee``."""
+    cluster.foresee(*_operations_request(names))
+
+
+def _operations_request(names: Sequence[str]) -> tuple[object, MetadataRequest]:
+    request = MetadataRequest(
+        topics=[MetadataRequestTopic(name=name) for name in names],
+        allow_auto_topic_creation=False,
+        include_topic_authorized_operations=True,
     )
+    return ("operations", *names), request

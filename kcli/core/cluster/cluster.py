@@ -8,6 +8,7 @@ A topic that brokers have not known for 5 s is given up (``gone``); shorter abse
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -95,7 +96,8 @@ class Cluster:
     """``Cluster(ClientOptions(bootstrap_servers="host:9092"))``; use as a context manager, or ``close``.
 
     ``silence`` is set while reads share a deadline (``Admin.within``). ``of_controllers``: the bootstrap addresses are
-    those of controllers, and so are all nodes. ``directories``: the log directories that are read instead of brokers.
+    those of controllers, and so are all nodes. ``beside``: see ``together.py``. ``directories``: the log directories that
+    are read instead of brokers.
     """
 
     def __init__(self, options: ClientOptions, *, hooks: Hooks = NO_HOOKS, loop: Loop | None = None) -> None:
@@ -116,6 +118,7 @@ class Cluster:
         self._foresight: dict[object, Request | Plan] = {}
         self._foreseen: dict[object, _Foreseen] = {}
         self.of_controllers = False
+        self.beside: list[deque[Callable[[], None]]] = []
         self._closed = False
 
     def __enter__(self) -> Cluster:
@@ -199,7 +202,20 @@ class Cluster:
         """Runs the loop; see ``Loop.poll``. A Request among ``requests`` is sent first, to any broker."""
         futures = [self.send(r) if isinstance(r, Request) else r for r in requests]
         self.maybe_refresh(self.loop.now())
+        if self.beside and any(self.beside):
+            timeout = self._after_others(timeout)
+            if not futures:
+                return []  # what was waited for may have come
         return self.loop.poll(timeout, *futures)
+
+    def _after_others(self, timeout: float | None) -> float | None:
+        """Runs what is read ``together`` with what waits here; returns what is left of the timeout."""
+        began = self.loop.now()
+        for waiting in reversed(self.beside):
+            while waiting:
+                self.loop.flush()  # the others may use another loop
+                waiting.popleft()()
+        return None if timeout is None else max(0.0, timeout - (self.loop.now() - began))
 
     def poll_until(self, now: float, deadline: float) -> None:
         """``poll`` without requests, until a time on the loop's clock."""

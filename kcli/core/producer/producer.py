@@ -144,6 +144,11 @@ class Producer:
         """These topics will be written: what that needs is asked for with the first contact."""
         self._cluster.topics.update(topics)
         self._sender.foresee()
+        if self.options.transactional_id:
+            # Few runs need it.
+            from kcli.core.cluster.coordinators import Coordinators, KeyType
+
+            Coordinators(self._cluster).foresee(KeyType.TRANSACTION, [self.options.transactional_id])
 
     def connect(self, topics: Sequence[str], timeout: float, topic_patience: float = 0.0) -> None:
         """Connects and checks ``topics``: raises configuration, connection and topic errors before any input is read, and

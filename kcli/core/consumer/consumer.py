@@ -430,14 +430,23 @@ class Consumer:
         ``last``: nothing will be read there any more. Brokers before 4.1 do not check topic ids, so metadata is
         requested once more before.
         """
-        commits = self._must_have_group().commits
+        deadline = self.cluster.deadline(timeout)
+        future = self.begin_commit(*what, timeout=timeout, last=last)
+        future.result(max(0.0, deadline - self.cluster.loop.now()) + 1.0)
+
+    def begin_commit(
+        self, *what: What | Offsets, timeout: float | None = None, last: bool = False
+    ) -> Future[None]:
+        """The same in two steps, for callers that look at something else while they wait for the result."""
+        commits, deadline = self._must_have_group().commits, self.cluster.deadline(timeout)
         offsets = self._to_commit(what)
         if not offsets:
-            return
-        deadline = self.cluster.deadline(timeout)
+            nothing: Future[None] = Future()
+            nothing.set_result(None)
+            return nothing
         future = commits.submit(offsets, deadline, through_rebalance=False, last=last)
-        future.result(max(0.0, deadline - self.cluster.loop.now()) + 1.0)
-        self._auto_commit.committed(offsets)
+        future.on_done(lambda done: None if done.error else self._auto_commit.committed(offsets))
+        return future
 
     def commit_async(self, *what: What | Offsets) -> Future[None]:
         """``commit`` without waiting; completes during later polls. Commits are sent in the order of the calls."""

@@ -45,7 +45,13 @@ from kcli.core.errors import (
 )
 from kcli.core.hooks import Hooks
 from kcli.core.names import DEFAULT_JOB
-from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
+from kcli.core.options import (
+    WHOLE_BATCHES,
+    ClientOptions,
+    ConsumerOptions,
+    ProducerOptions,
+    limited_by_brokers,
+)
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.copy.errors import is_outage
@@ -871,9 +877,10 @@ class Mirror(Driver):
         )
 
     def _writing(self, **own: Any) -> ProducerOptions:
-        return self._target.options(
+        options = self._target.options(
             ProducerOptions, delivery_timeout_ms=_FOREVER, max_block_ms=_FOREVER, linger_ms=0, **own
         )
+        return limited_by_brokers(options)
 
 
 def _how_copied(settings: MirrorSettings) -> HowCopied:

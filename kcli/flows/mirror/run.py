@@ -312,7 +312,7 @@ class Mirror(Driver):
 
     def _look_for_groups(self) -> None:
         """Of a dry run: the groups that are not there, or cannot be read; the rest depends on what is copied."""
-        from kcli.flows.mirror.groups.memory import GroupMemory
+        from kcli.flows.mirror.groups.memory import GroupMemory  # only where groups are synced
         from kcli.flows.mirror.groups.source_commits import SourceCommits
         from kcli.flows.mirror.groups.sync import maps_of_copies
 
@@ -420,6 +420,7 @@ class Mirror(Driver):
             return []
 
     def _compare(self, stop: Stop) -> list[Comparison]:
+        # Only with --verify.
         from kcli.flows.mirror.proof.proof import Clusters, Proof, compacted_topics, compare_copies, view_of
 
         settings, found = self._settings, self._plan.found
@@ -445,14 +446,14 @@ class Mirror(Driver):
         return sync_groups(*self._admins, self._groups, self._group_maps(), self.memory)
 
     def _group_maps(self) -> dict[TopicPartition, Mapped]:
-        from kcli.flows.mirror.groups.sync import maps_of_copies
+        from kcli.flows.mirror.groups.sync import maps_of_copies  # only where groups are synced
 
         return maps_of_copies(self._plan.copies)
 
     @cached_property
     def memory(self) -> GroupMemory:
         """What the job knows of the groups; first used by an attempt, when no earlier run writes any more."""
-        from kcli.flows.mirror.groups.memory import GroupMemory
+        from kcli.flows.mirror.groups.memory import GroupMemory  # only where groups are synced
 
         if self._settings.checkpoint is not None:
             return GroupMemory(self._id, self._saved_groups(), self._store.write)
@@ -625,7 +626,7 @@ class Mirror(Driver):
     ) -> Copy:
         settings, found, kind = self._settings, self._plan.found, Copy
         if settings.exactly_once:
-            from kcli.flows.mirror.copy.exactly_once import ExactlyOnceCopy
+            from kcli.flows.mirror.copy.exactly_once import ExactlyOnceCopy  # with its transactions
 
             kind = ExactlyOnceCopy
         return kind(
@@ -655,7 +656,7 @@ class Mirror(Driver):
         plan, settings, observer = self._plan, self._settings, self._observer
         if any(one.stop is not None for one in plan.copies):
             return []
-        from kcli.flows.mirror.follow.configs import FollowedConfigs
+        from kcli.flows.mirror.follow.configs import FollowedConfigs  # only without an end
         from kcli.flows.mirror.follow.deleted import DeletedTopics
         from kcli.flows.mirror.follow.lost_targets import LostTargets
         from kcli.flows.mirror.follow.tasks import configs_task, discovery_task, sync_task, targets_task
@@ -806,7 +807,7 @@ class Mirror(Driver):
 
     def _figures(self) -> Figures:
         """Of this moment, in the thread of the mirror."""
-        from kcli.flows.mirror.figures import Figures, Role, partition_figures
+        from kcli.flows.mirror.figures import Figures, Role, partition_figures  # only where they are served
 
         plan, lease, found = self._plan, self._lease, self._plan.found
         at = time.monotonic()

@@ -103,7 +103,7 @@ def _sha256(data: bytes) -> Any:
         try:
             from _sha256 import sha256  # type: ignore[import-not-found] # before Python 3.12
         except ImportError:  # an interpreter without hashes of its own
-            from hashlib import sha256
+            from hashlib import sha256  # the last way
     return sha256(data)
 
 

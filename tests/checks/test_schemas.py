@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import pytest
 from jsonschema import Draft202012Validator
 
 from kcli.cli import cli

@@ -3,8 +3,6 @@
 import random
 from bisect import bisect_left
 
-import pytest
-
 from kcli.core.producer.origins import OriginRows
 from kcli.pipeline.restored_offsets import Pairs, RestoredOffsets, commits_of
 from tests.each import each

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pyarrow as pa
 from deltalake import DeltaTable
+
 from tests.fake.cluster import FakeCluster
 from tests.pipeline.exporting import Row, contents, files
 

@@ -36,7 +36,7 @@ def test_a_partition_that_is_held_is_never_read_on_from_elsewhere(bound: float, 
 def test_late_commits_do_harm_in_the_model_and_are_seen() -> None:
     """Else it would prove nothing."""
     said: Counter[str] = Counter()
-    for world in worlds(range(100, 125), bound=0.0, accidents=True):
+    for world in worlds(range(100, 145), bound=0.0, accidents=True):
         said.update(world.verdicts[partition] for partition in world.jumped)
     assert said["unknown"] + said["overwritten"] > 10
     assert said["held"] == 0

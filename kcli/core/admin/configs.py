@@ -199,12 +199,11 @@ def begin_describe_configs(
 
 
 def begin_topic_configs(
-    cluster: Cluster, names: Sequence[str], deadline: float
+    cluster: Cluster, names: Sequence[str], deadline: float, *, keys: Sequence[str] | None = None
 ) -> Callable[[], dict[str, list[ConfigEntry] | KcliError]]:
-    """Asks for all entries of each topic, and returns what waits for the responses."""
-    finish = begin_describe_configs(
-        cluster, [ConfigResource(ConfigKind.TOPIC, name) for name in names], deadline
-    )
+    """Asks for the entries of each topic, all ``keys`` or these, and returns what waits for the responses."""
+    resources = [ConfigResource(ConfigKind.TOPIC, name) for name in names]
+    finish = begin_describe_configs(cluster, resources, deadline, keys=keys)
     return lambda: {r.name: entries for r, entries in finish().items()}
 
 

@@ -14,6 +14,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -40,21 +42,28 @@ def main() -> list[Table]:
     tables = []
     print(f"machine: {machine()}")
     print(f"versions: {versions()}", flush=True)
+    with contests() as all_contests:
+        for contest in all_contests:
+            if ONLY not in contest.name:
+                continue
+            for _ in range(ROUNDS):
+                contest.round()
+            tables.append(_beside_raw(contest))
+            print(tables[-1].plain(), flush=True)
+    return tables
+
+
+@contextmanager
+def contests() -> Iterator[list[Contest]]:
+    """All of them, on a broker of their own."""
     sandbox = Sandbox(f"bench-{os.getpid()}")
     status = sandbox.up(Settings(port=0, ephemeral=True, die_with_parent=True))
     try:
         with tempfile.TemporaryDirectory(prefix="kcli-bench-") as folder:
             bench = Bench(status.bootstrap, Path(folder))
-            for contest in (*bench.produce(), *bench.consume()):
-                if ONLY not in contest.name:
-                    continue
-                for _ in range(ROUNDS):
-                    contest.round()
-                tables.append(_beside_raw(contest))
-                print(tables[-1].plain(), flush=True)
+            yield [*bench.produce(), *bench.consume()]
     finally:
         sandbox.down(delete=True)
-    return tables
 
 
 class Bench:

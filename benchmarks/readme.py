@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,10 +21,8 @@ from typing import Any
 from benchmarks import produce_consume
 from benchmarks._measure import Contest, machine
 from benchmarks._table import README, Table, with_block
-from benchmarks.produce_consume import MEGABYTES, RAW_READER, RAW_SENDER, Bench
+from benchmarks.produce_consume import MEGABYTES, RAW_READER, RAW_SENDER
 from kcli.core.version import __version__
-from kcli.sandbox.sandbox import Sandbox
-from kcli.sandbox.settings import Settings
 
 RUNS = Path(__file__).with_name("runs.json")
 MOST_LOAD = 0.5
@@ -83,17 +80,11 @@ def newest(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def measured() -> Ratios:
     """One round of each contest."""
     found: Ratios = {}
-    sandbox = Sandbox(f"readme-{os.getpid()}")
-    status = sandbox.up(Settings(port=0, ephemeral=True, die_with_parent=True))
-    try:
-        with tempfile.TemporaryDirectory(prefix="kcli-bench-") as folder:
-            bench = Bench(status.bootstrap, Path(folder))
-            for contest in (*bench.produce(), *bench.consume()):
-                if contest.name in CONTESTS:
-                    found[contest.name] = _ratios(contest)
-                    print(f"{contest.name}: {found[contest.name]}", flush=True)
-    finally:
-        sandbox.down(delete=True)
+    with produce_consume.contests() as contests:
+        for contest in contests:
+            if contest.name in CONTESTS:
+                found[contest.name] = _ratios(contest)
+                print(f"{contest.name}: {found[contest.name]}", flush=True)
     return found
 
 

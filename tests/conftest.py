@@ -34,8 +34,8 @@ hypothesis.settings.load_profile("kcli")
 
 _FOLDERS = pytest.StashKey[Path]()
 
-FIXTURES = {"kafka", "kafka3", "secure_kafka"}
-"""Those that are brokers."""
+FIXTURES = {"kafka", "kafka3", "secure_kafka", "spark"}
+"""Those that are brokers, or a session of Spark."""
 ON_REAL_BROKERS = (
     "tests/chaos",
     "tests/fake/test_like_a_real_broker.py",

@@ -2,17 +2,18 @@
 
 All files that use the cluster of three brokers go to one process, before everything else: a run starts one such
 cluster, and no test measures anything while another process breaks brokers that it uses. All files that use the secure
-broker go to one process too, so that a run starts one of these. Files that take long come next, so that no process waits
-for another in the end.
+broker go to one process too, and all files that use Spark, so that a run starts one of these. Files that take long come
+next, so that no process waits for another in the end.
 """
 
 from pathlib import Path
 
 from xdist.scheduler import LoadFileScheduling
 
-SHARED = ("kafka3", "secure_kafka")
+SHARED = ("kafka3", "secure_kafka", "spark")
 """Fixtures; each is the name of the unit of work that all its files are."""
 LONG = (
+    "test_engine_table.py",
     "test_stories.py",
     "test_sandbox.py",
     "test_groups.py",

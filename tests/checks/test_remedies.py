@@ -7,6 +7,7 @@ message, or where a test calls ``type_remedy`` with such a part.
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import click
@@ -95,13 +96,21 @@ def remedies() -> Iterator[str]:
                     yield re.sub(r"\{path\}", HOLE, text)
 
 
+@cache
+def commands_of(text: str) -> re.Pattern[str]:
+    """What matches the commands of ``text``, in backticks."""
+    commands = re.findall("`[^`]*`", text)
+    return re.compile("|".join("[^`]*".join(map(re.escape, one.split(HOLE))) for one in commands) or "(?!)")
+
+
 def is_part(part: str, text: str) -> bool:
     """Whether ``part`` has a command, and can be a part of ``text`` with its holes filled; no hole has a backtick."""
 
     def past_holes(places: set[int]) -> set[int]:
         return places | {place + 1 for place in places if text[place : place + 1] == HOLE}
 
-    if not re.search(r"`kcli [^`]+`", part):
+    command = re.search(r"`(kcli [^`]+)`", part)
+    if command is None or not commands_of(text).search(f"`{command[1]}`"):
         return False
     reached = set(range(len(text)))
     for sign in part:

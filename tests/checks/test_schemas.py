@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-import pytest
 from jsonschema import Draft202012Validator
 
 from kcli.cli import cli
 from kcli.docgen.common_keys import COMMON_KEYS
 from kcli.docgen.kinds import kinds, names, raw_schema, schema_of
 from tests.checks.printed_kinds import printed_kinds
+from tests.each import each
 from tests.printed_json import OPEN, check_document, strict
 
 ROOT = Path(__file__).parents[2]
@@ -79,7 +79,7 @@ def test_each_common_key_is_one_of_a_kind() -> None:
     assert found == {column.key for column in COMMON_KEYS}
 
 
-@pytest.mark.parametrize("kind", names())
+@each("kind", names())
 def test_a_schema_is_valid_and_refers_to_itself_only(kind: str) -> None:
     schema = schema_of(kind)
     Draft202012Validator.check_schema(schema)
@@ -90,7 +90,7 @@ def test_a_schema_is_valid_and_refers_to_itself_only(kind: str) -> None:
     assert schema["title"] == kind
 
 
-@pytest.mark.parametrize("kind", names())
+@each("kind", names())
 def test_everything_in_a_schema_is_described(kind: str) -> None:
     for name, one in _properties(schema_of(kind)):
         assert name in ("kind", "items") or one.get("description") or "$ref" in one, name
@@ -146,7 +146,7 @@ def test_a_schema_has_no_property_that_is_not_printed() -> None:
     assert not idle, "\n".join(f"{kind}: {sorted(missing)}" for kind, missing in idle.items())
 
 
-@pytest.mark.parametrize("kind", names())
+@each("kind", names())
 def test_golden_documents_are_valid(kind: str) -> None:
     lists = any(kind in items_in(document) for document in names())
     found = golden(kind)
@@ -156,7 +156,7 @@ def test_golden_documents_are_valid(kind: str) -> None:
         check_document({"kind": kind, **document} if kind != "Record" else document)
 
 
-@pytest.mark.parametrize("kind", names())
+@each("kind", names())
 def test_a_document_without_a_required_property_is_invalid(kind: str) -> None:
     validator = strict(kind)
     documents = [one for one in golden(kind) if "items" in one][:1]

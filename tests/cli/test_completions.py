@@ -107,17 +107,20 @@ def test_bash_completes_files(tmp_path: Path) -> None:
     assert done.stdout.split() == ["settings.properties"]
 
 
-@pytest.mark.parametrize(("line", "offered", "not_offered"), CASES, ids=IDS)
-def test_fish_completes(line: str, offered: set[str], not_offered: set[str], tmp_path: Path) -> None:
+def test_fish_completes(tmp_path: Path) -> None:
+    """All lines in one shell, which loads the script once."""
     fish = need("fish")
+    lines = "; ".join(f"complete -C '{line}'; echo =" for line, _, _ in CASES)
     done = subprocess.run(
-        [fish, "--no-config", "-c", f"source '{SCRIPTS / 'kcli.fish'}'; complete -C '{line}'"],
-        capture_output=True, text=True, env=environment(tmp_path), timeout=30,
+        [fish, "--no-config", "-c", f"source '{SCRIPTS / 'kcli.fish'}'; {lines}"],
+        capture_output=True, text=True, env=environment(tmp_path), timeout=120,
     )  # fmt: skip
-    found = {row.split("\t")[0] for row in done.stdout.splitlines()}
     assert done.stderr == ""
-    assert offered <= found
-    assert not not_offered & found
+    parts = done.stdout.split("=\n")[:-1]
+    for (line, offered, not_offered), part in zip(CASES, parts, strict=True):
+        found = {row.split("\t")[0] for row in part.splitlines()}
+        assert offered <= found, line
+        assert not not_offered & found, line
 
 
 ZSH = """
@@ -130,9 +133,8 @@ zstyle ':completion:*' list-separator '--'
 """
 
 
-@pytest.mark.parametrize(("line", "offered", "not_offered"), CASES, ids=IDS)
-def test_zsh_completes(line: str, offered: set[str], not_offered: set[str], tmp_path: Path) -> None:
-    """``list-choices`` shows what is offered without inserting it."""
+def test_zsh_completes(tmp_path: Path) -> None:
+    """All lines in one shell; ``list-choices`` shows what is offered without inserting it."""
     pexpect = pytest.importorskip("pexpect")
     zsh = need("zsh")
     (tmp_path / ".zshrc").write_text(
@@ -142,15 +144,19 @@ def test_zsh_completes(line: str, offered: set[str], not_offered: set[str], tmp_
         zsh, ["-i"], env=environment(tmp_path), encoding="utf-8", timeout=120, dimensions=(60, 200)
     )
     child.expect("ready")
-    child.send(line + "\x04")
-    shown, deadline = "", time.monotonic() + 120
-    while time.monotonic() < deadline and not all(word in shown for word in offered):
-        with contextlib.suppress(pexpect.TIMEOUT):
-            shown += child.read_nonblocking(4096, timeout=0.2)
+    for number, (line, offered, not_offered) in enumerate(CASES):
+        child.send(line + "\x04")
+        shown, deadline = "", time.monotonic() + 120
+        while time.monotonic() < deadline and not all(word in shown for word in offered):
+            with contextlib.suppress(pexpect.TIMEOUT):
+                shown += child.read_nonblocking(4096, timeout=0.2)
+        child.send(f"\x15print line''{number}\r")  # the line goes; what is printed follows all that was shown
+        child.expect(f"line{number}\r\n")
+        shown += child.before
+        assert all(word in shown for word in offered), shown
+        assert "zsh:" not in shown
+        assert not any(f"\n{word} " in shown for word in not_offered), line
     child.close(force=True)
-    assert all(word in shown for word in offered), shown
-    assert "zsh:" not in shown
-    assert not any(f"\n{word} " in shown for word in not_offered)
 
 
 def test_scripts_do_not_call_kcli_for_what_is_known_beforehand() -> None:

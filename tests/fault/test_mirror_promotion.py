@@ -264,7 +264,7 @@ def test_there_has_to_be_a_job(source: FakeCluster, target: FakeCluster) -> None
 
 
 @pytest.mark.parametrize("at", ["request", "answer"])
-@pytest.mark.parametrize("after", range(4))
+@pytest.mark.parametrize("after", [0, *(pytest.param(at, marks=pytest.mark.long) for at in (1, 2)), 3])
 def test_a_promotion_that_is_killed_is_completed_by_the_next_one(
     source: FakeCluster, target: FakeCluster, delivery: tuple[str, ...], at: str, after: int
 ) -> None:

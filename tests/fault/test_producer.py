@@ -246,12 +246,12 @@ def test_a_retry_sends_the_same_bytes_to_the_same_partition(codec: str) -> None:
     """Compressed once, partitioned once, also without a key."""
     with (
         FakeCluster(3, topics={"t": 6}) as cluster,
-        quick(cluster, compression_type=codec, batch_size=10_000, linger_ms=20) as producer,
+        quick(cluster, compression_type=codec, batch_size=10_000, linger_ms=60_000) as producer,
     ):
         cluster.fail(ProduceRequest, NOT_LEADER, TOO_FEW_REPLICAS)
         for value in numbers(50):
             producer.send(ProducerRecord("t", value * 20))
-        assert producer.flush(PATIENCE)
+        assert producer.flush(PATIENCE)  # which sends the one batch that they all are
         batches = sent_batches(cluster)
         by_place = {
             where: [b.raw for b in group] for where, group in itertools.groupby(batches, lambda b: b.tp)

@@ -57,7 +57,16 @@ def folder(cluster: FakeCluster, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return made
 
 
-@pytest.mark.parametrize("how", ["iterated", "reader", "duckdb", "typed", "copy", "export"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        "reader",
+        "typed",
+        "copy",
+        "export",
+        *(pytest.param(how, marks=pytest.mark.long) for how in ("iterated", "duckdb")),
+    ],
+)
 def test_memory_does_not_grow_with_the_topic(cluster: FakeCluster, folder: Path, how: str) -> None:
     def peak(records: int) -> float:
         """In MB."""

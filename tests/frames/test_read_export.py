@@ -82,8 +82,14 @@ def offsets(frame: Any) -> list[tuple[int, int]]:
     return list(zip(table["partition"].to_pylist(), table["offset"].to_pylist(), strict=True))
 
 
-@pytest.mark.parametrize("form", ["parquet", "ndjson", "csv"])
-@pytest.mark.parametrize("place", ["folder", "store"])
+@pytest.mark.parametrize(
+    ("place", "form"),
+    [
+        pytest.param(place, form, marks=[pytest.mark.long] * (place == "store" and form != "parquet"))
+        for place in ("folder", "store")
+        for form in ("parquet", "ndjson", "csv")
+    ],
+)
 def test_nights_are_one_frame_that_outlives_their_compaction(
     bucket: str, tmp_path: Path, place: str, form: str
 ) -> None:

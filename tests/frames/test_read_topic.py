@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import ibis
 import numpy
 import pandas as pd
 import polars as pl
@@ -345,9 +344,17 @@ def test_numbers_of_numpy_are_numbers(cluster: FakeCluster) -> None:
 # --- libraries ------------------------------------------------------------------------------------------
 
 
+def memtable(data: Any) -> Any:
+    import ibis  # takes as long as all other imports: only where it is used
+
+    return ibis.memtable(data)
+
+
 def by_ibis(frame: Any) -> pa.Table:
     connection = duckdb.connect()
     connection.register("orders", frame)
+    import ibis
+
     return ibis.duckdb.from_connection(connection).table("orders").to_pyarrow()
 
 
@@ -358,7 +365,7 @@ READERS: dict[str, Callable[[Any], pa.Table]] = {
     "pandas": lambda frame: pa.Table.from_pandas(pa.table(frame).to_pandas(types_mapper=pd.ArrowDtype)),
     "duckdb": lambda frame: duckdb.sql("select * from frame").to_arrow_table(),
     "ibis": by_ibis,
-    "memtable": lambda frame: ibis.memtable(frame).to_pyarrow(),
+    "memtable": lambda frame: memtable(frame).to_pyarrow(),
 }
 
 

@@ -10,7 +10,6 @@ from decimal import Decimal
 from typing import Any
 
 import duckdb
-import ibis
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -23,7 +22,7 @@ from kcli.frames.writing import NotWrittenError, Written
 from kcli.serde.errors import EncodeError
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
-from tests.frames.test_read_topic import ORDER
+from tests.frames.test_read_topic import ORDER, memtable
 from tests.registry.server import RunningRegistry
 
 PLAIN = {"key": ["a", None], "value": [b"1", None]}
@@ -58,7 +57,7 @@ FRAMES = {
     "pandas": lambda: pd.DataFrame(PLAIN),
     "filtered pandas": lambda: pd.DataFrame({"key": ["x", "a", None], "value": [b"0", b"1", None]}).iloc[1:],
     "duckdb": lambda: duckdb.sql("select * from (values ('a', '1'::blob), (null, null)) as t(key, value)"),
-    "ibis": lambda: ibis.memtable(pa.table(PLAIN)),
+    "ibis": lambda: memtable(pa.table(PLAIN)),
 }
 
 

@@ -2,16 +2,15 @@
 
 from random import Random
 
-import pytest
-
 from kcli.core.protocol import compiler
 from kcli.core.protocol.schema import Struct
+from tests.each import each
 from tests.hostile.responses import Writer
-from tests.protocol.tables import case_id, every_version
+from tests.protocol.tables import every_version
 from tests.protocol.values import fill
 
 
-@pytest.mark.parametrize(("cls", "version", "flexible"), every_version(), ids=case_id)
+@each("cls, version, flexible", every_version())
 def test_the_second_encoder_writes_the_same_bytes(cls: type[Struct], version: int, flexible: bool) -> None:
     rng = Random(f"{cls.__name__} {version}")
     for _ in range(3):

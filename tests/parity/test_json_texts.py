@@ -14,6 +14,7 @@ from kcli.core.kernels.active import NATIVE
 from kcli.core.kernels.arrow_ops import Array
 from kcli.core.kernels.pure.arrow import bytes_array
 from tests.json_paths import CASES
+from tests.parity.damage import TRIALS
 
 TWINS = [pure.json_texts, *([NATIVE.json_texts] if NATIVE is not None else [])]
 
@@ -67,7 +68,7 @@ def test_twins_agree_on_mutations() -> None:
     signs = "{}[]:,\"'\\ue0123456789.-+E tfn\n\x01é😀ab/"
     paths = ([], [b"a"], [b"a", b"b"], [0], [b"a", 1], [b"a", 0, b"b"], ["é".encode()])
     documents = []
-    for _ in range(20_000):
+    for _ in range(TRIALS):
         text = list(chance.choice(bases))
         for _ in range(chance.randrange(4)):
             at = chance.randrange(len(text) + 1)

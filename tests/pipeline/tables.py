@@ -3,21 +3,25 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
 from deltalake import DeltaTable
-from pyiceberg.catalog import Catalog, load_catalog
 
 from tests.fake.cluster import FakeCluster
 from tests.pipeline.exporting import Row, contents, files
 
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+
 FORMATS = ("delta", "iceberg")
 
 
-def catalog(folder: Path | str, **settings: str) -> Catalog:
+def catalog(folder: Path | str, **settings: str) -> "Catalog":
     """The catalog of a warehouse in a folder, or another one with these settings."""
+    from pyiceberg.catalog import load_catalog  # only where it is used: each process of a run reads this file
+
     own = {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}"}
     return load_catalog("kcli", **(settings or own))
 

@@ -254,7 +254,9 @@ _STEPS = {
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("step", range(3))
+@pytest.mark.parametrize(
+    "step", [pytest.param(0, marks=pytest.mark.long), 1, pytest.param(2, marks=pytest.mark.long)]
+)
 def test_a_run_that_is_killed_between_columns_and_rows_goes_on(
     cluster: FakeCluster, registry: RunningRegistry, tmp_path: Path, form: str, step: int, after: bool
 ) -> None:

@@ -3,10 +3,9 @@
 import random
 from bisect import bisect_left
 
-import pytest
-
 from kcli.core.producer.origins import OriginRows
 from kcli.pipeline.restored_offsets import Pairs, RestoredOffsets, commits_of
+from tests.each import each
 
 
 class Target:
@@ -57,7 +56,7 @@ def import_(rng: random.Random, target: Target, known: Pairs, wanted: list[int],
                 return committed
 
 
-@pytest.mark.parametrize("seed", range(300))
+@each("seed", range(300))
 def test_a_reader_at_the_offset_of_the_target_gets_the_same_records(seed: int) -> None:
     rng = random.Random(seed)
     target, known, start = Target(), Pairs(), rng.randint(0, 3)

@@ -5,6 +5,7 @@ import pkgutil
 import random
 import struct
 import tracemalloc
+from functools import cache
 from typing import Any
 
 import pytest
@@ -24,7 +25,8 @@ from kcli.core.protocol.schema import (
     Struct,
     field,
 )
-from tests.protocol.tables import case_id, every_version
+from tests.each import each
+from tests.protocol.tables import every_version
 from tests.protocol.values import fill, plain
 
 
@@ -71,7 +73,7 @@ def decoded(cls: type[Struct], data: bytes, version: int, *, flexible: bool) -> 
 
 
 @pytest.mark.case("S0-2")
-@pytest.mark.parametrize(("cls", "version", "flexible"), CASES, ids=case_id)
+@each("cls, version, flexible", CASES)
 def test_round_trip(cls: type[Struct], version: int, *, flexible: bool) -> None:
     rng = random.Random(f"{cls.__name__}{version}")
     for _ in range(ROUNDS):
@@ -80,7 +82,7 @@ def test_round_trip(cls: type[Struct], version: int, *, flexible: bool) -> None:
         assert plain(back) == plain(value)
 
 
-@pytest.mark.parametrize(("cls", "version", "flexible"), CASES, ids=case_id)
+@each("cls, version, flexible", CASES)
 def test_every_truncation_is_a_protocol_error(cls: type[Struct], version: int, *, flexible: bool) -> None:
     data = encoded(fill(cls, version, random.Random(version)), version, flexible=flexible)[:400]
     for end in range(len(data) - 1, -1, -7 if len(data) > 100 else -1):
@@ -89,7 +91,7 @@ def test_every_truncation_is_a_protocol_error(cls: type[Struct], version: int, *
 
 
 @pytest.mark.case("R12", "X4")
-@pytest.mark.parametrize(("cls", "version", "flexible"), CASES, ids=case_id)
+@each("cls, version, flexible", CASES)
 def test_garbled_bytes_give_a_value_or_a_protocol_error(
     cls: type[Struct], version: int, *, flexible: bool
 ) -> None:
@@ -108,6 +110,7 @@ def test_garbled_bytes_give_a_value_or_a_protocol_error(
 # --- an independent oracle: kafka-python ----------------------------------------------------------------
 
 
+@cache
 def kafka_python() -> dict[str, Any]:
     import kafka.protocol as package
 
@@ -121,7 +124,7 @@ def kafka_python() -> dict[str, Any]:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize(("cls", "version", "flexible"), CASES, ids=case_id)
+@each("cls, version, flexible", CASES)
 def test_kafka_python_reads_what_we_write_and_writes_the_same(
     cls: type[Struct], version: int, *, flexible: bool
 ) -> None:

@@ -3,6 +3,7 @@
 import argparse
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -45,16 +46,18 @@ def changes(made: Mapping[str, str]) -> dict[str, str]:
 
 
 def formatted(made: Mapping[str, str]) -> dict[str, str]:
-    """As ``ruff format`` writes them."""
-    return {path: _format(path, text) for path, text in made.items()}
-
-
-def _format(path: str, text: str) -> str:
-    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", path, "-"]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, cwd=_ROOT, check=False)
-    if done.returncode:
-        raise ValueError(f"{path} cannot be formatted: {done.stderr}")
-    return done.stdout
+    """As ``ruff format`` writes them; one process formats all."""
+    with tempfile.TemporaryDirectory(prefix="kcli-protocol-") as folder:
+        files = {path: Path(folder, path) for path in made}
+        for path, file in files.items():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(made[path], "utf-8")
+        settings = ["--no-cache", "--config", str(_ROOT / "pyproject.toml")]
+        command = [sys.executable, "-m", "ruff", "format", *settings, folder]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise ValueError(f"the modules cannot be formatted: {done.stderr}")
+        return {path: file.read_text("utf-8") for path, file in files.items()}
 
 
 if __name__ == "__main__":

@@ -378,9 +378,9 @@ class Admin:
 
         NotFoundError for a topic or broker that does not exist.
         """
-        return operations.configs.describe_configs(
+        return operations.configs.begin_describe_configs(
             self.cluster, resources, self._start(), keys=keys, synonyms=synonyms, documentation=documentation
-        )
+        )()
 
     def begin_topic_configs(
         self, names: Sequence[str], *, keys: Sequence[str] | None = None
@@ -393,8 +393,7 @@ class Admin:
 
     def describe_topic_configs(self, names: Sequence[str]) -> dict[str, list[ConfigEntry] | KcliError]:
         """All configuration entries of each topic."""
-        names = operations.arguments.several(names)
-        return operations.configs.describe_topic_configs(self.cluster, names, self._start())
+        return self.begin_topic_configs(names)()
 
     def list_config_resources(self, kind: ConfigKind) -> list[str]:
         """The names that have a configuration of this kind (KIP-1142; of client metrics KIP-714)."""
@@ -686,11 +685,11 @@ class Admin:
         if timeout is not None:
             deadline = min(deadline, self.cluster.deadline(timeout))
         finish = None if require_stable or any(wanted.values()) else self._begun.pop(frozenset(wanted), None)
-        if finish is not None:
-            return finish(deadline)
-        return operations.committed.fetch_offsets(
-            self.cluster, self._coordinators(), wanted, deadline, require_stable=require_stable
-        )
+        if finish is None:
+            finish = operations.committed.begin_fetch_offsets(
+                self.cluster, self._coordinators(), wanted, deadline, require_stable=require_stable
+            )
+        return finish(deadline)
 
     def begin_fetch_offsets(self, groups: Collection[str]) -> None:
         """Asks for all that these groups have committed: the next ``fetch_offsets`` of just them has it, and what is

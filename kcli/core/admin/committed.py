@@ -41,24 +41,6 @@ class UnstableOffsetError(TimedOutError):
     """A transaction on the offset was still open at the deadline: the committed offset is not known before its end."""
 
 
-def fetch_offsets(
-    cluster: Cluster,
-    coordinators: Coordinators,
-    wanted: Mapping[str, Collection[TopicPartition] | None],
-    deadline: float,
-    *,
-    require_stable: bool = False,
-) -> dict[str, Committed | KcliError]:
-    """The committed offsets of each group for the given partitions; None means all committed ones.
-
-    One request per coordinator (KIP-709), below v8 one per group, pipelined. ``require_stable`` waits for open
-    transactions to end, until the deadline (KIP-447).
-    """
-    return begin_fetch_offsets(cluster, coordinators, wanted, deadline, require_stable=require_stable)(
-        deadline
-    )
-
-
 def begin_fetch_offsets(
     cluster: Cluster,
     coordinators: Coordinators,
@@ -67,7 +49,12 @@ def begin_fetch_offsets(
     *,
     require_stable: bool = False,
 ) -> Callable[[float], dict[str, Committed | KcliError]]:
-    """Sends the requests of ``fetch_offsets``, and returns what waits for the responses until a deadline."""
+    """Asks for the committed offsets of each group for the given partitions (None: all committed ones), and returns what
+    waits for the responses until a deadline.
+
+    One request per coordinator (KIP-709), below v8 one per group, pipelined. ``require_stable`` waits for open
+    transactions to end, until the deadline (KIP-447).
+    """
     run, started = OffsetFetch(wanted, require_stable=require_stable), cluster.loop.now()
     asked = FanOut(
         cluster,

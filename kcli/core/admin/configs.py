@@ -149,22 +149,7 @@ class ConfigChange:
     op: ConfigOp = ConfigOp.SET
 
 
-def describe_configs(
-    cluster: Cluster,
-    resources: Sequence[ConfigResource],
-    deadline: float,
-    *,
-    keys: Sequence[str] | None = None,
-    synonyms: bool = False,
-    documentation: bool = False,
-) -> dict[ConfigResource, list[ConfigEntry] | KcliError]:
-    """The entries of each resource (only those named in ``keys``), or the error: NotFoundError if it is unknown."""
-    return _begin_describing(
-        cluster, resources, deadline, keys=keys, synonyms=synonyms, documentation=documentation
-    )()
-
-
-def _begin_describing(
+def begin_describe_configs(
     cluster: Cluster,
     resources: Sequence[ConfigResource],
     deadline: float,
@@ -173,6 +158,9 @@ def _begin_describing(
     synonyms: bool = False,
     documentation: bool = False,
 ) -> Callable[[], dict[ConfigResource, list[ConfigEntry] | KcliError]]:
+    """Asks for the entries of each resource (only those named in ``keys``), and returns what waits for the responses:
+    the entries or the error, NotFoundError if the resource is unknown.
+    """
     names = None if keys is None else list(keys)
 
     def ask(_broker: Broker, items: Items[ConfigResource, None]) -> Iterator[Part[ConfigResource]]:
@@ -210,19 +198,12 @@ def _begin_describing(
     return _begin_each(cluster, wanted, ask, read, deadline, "reading the configuration of")
 
 
-def describe_topic_configs(
-    cluster: Cluster, names: Sequence[str], deadline: float
-) -> dict[str, list[ConfigEntry] | KcliError]:
-    """All entries of each topic."""
-    return begin_topic_configs(cluster, names, deadline)()
-
-
 def begin_topic_configs(
     cluster: Cluster, names: Sequence[str], deadline: float, *, keys: Sequence[str] | None = None
 ) -> Callable[[], dict[str, list[ConfigEntry] | KcliError]]:
-    """Sends what ``describe_topic_configs`` asks, of all ``keys`` or these; what it returns waits for the responses."""
+    """Asks for the entries of each topic, all ``keys`` or these, and returns what waits for the responses."""
     resources = [ConfigResource(ConfigKind.TOPIC, name) for name in names]
-    finish = _begin_describing(cluster, resources, deadline, keys=keys)
+    finish = begin_describe_configs(cluster, resources, deadline, keys=keys)
     return lambda: {r.name: entries for r, entries in finish().items()}
 
 

@@ -22,14 +22,6 @@ class Aborted(NamedTuple):
     last_stable_offset: int
 
 
-def parse_aborted_index(data: bytes | memoryview, where: str) -> tuple[Aborted, ...]:
-    """All entries."""
-    entries, error = read_aborted_index(data, where)
-    if error is not None:
-        raise error
-    return tuple(entries)
-
-
 def read_aborted_index(data: bytes | memoryview, where: str) -> tuple[list[Aborted], DamagedFileError | None]:
     """The entries before the first that makes no sense, and the error that says so."""
     found: list[Aborted] = []

@@ -25,11 +25,6 @@ _METADATA = (
 )
 _TYPES = {"Group": CLASSIC, "Consumer": CONSUMER, "Share": SHARE, "Streams": STREAMS}
 """By how the names of the records begin."""
-_MEMBERS = (
-    stored.ConsumerGroupMemberMetadataValue,
-    stored.ShareGroupMemberMetadataValue,
-    stored.StreamsGroupMemberMetadataValue,
-)
 
 
 class Committed(NamedTuple):
@@ -71,13 +66,6 @@ class StoredGroup:
         if self.group_type == CLASSIC:
             return self.metadata.protocol_type if self.metadata is not None else ""
         return self.group_type
-
-    @property
-    def last_members(self) -> int:
-        """How many members it had when the coordinator wrote last."""
-        if self.group_type == CLASSIC:
-            return len(self.metadata.members) if self.metadata is not None else 0
-        return sum(len(self.records.get(kind, ())) for kind in _MEMBERS)
 
     def value(self, kind: type[Struct]) -> Any:
         """The value of this class, of which a group has at most one; None without it."""

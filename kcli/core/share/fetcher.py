@@ -226,11 +226,6 @@ class ShareFetcher:
         self._queue.appendleft(arrival)
 
     @property
-    def has_arrived(self) -> bool:
-        """Whether something waits to be handed out."""
-        return bool(self._queue)
-
-    @property
     def is_exhausted(self) -> bool:
         """Whether every broker has had no record for this member, for as long as it may wait for one."""
         lanes = [lane for lane in self._lanes.values() if lane.session.wanted]

@@ -42,11 +42,6 @@ class Series:
         return str(self.item["test"])
 
     @property
-    def measures_latency(self) -> bool:
-        """Whether there are latencies: ``perf consume`` has none."""
-        return any(step.latencies for step in self.steps)
-
-    @property
     def measures_cpu(self) -> bool:
         """Whether the CPU time of intervals is known."""
         return any(step.cpu_seconds for step in self.steps)

@@ -37,11 +37,6 @@ def read_plan_file(path: str) -> Replicas:
     return {tp: _replicas(shown_name(path), tp, row) for tp, row in _FILE.read(path)}
 
 
-def parse_plan(data: bytes, name: str) -> Replicas:
-    """The same of the file's content; ``name`` is the file's in errors."""
-    return {tp: _replicas(name, tp, row) for tp, row in _FILE.parse(data, name)}
-
-
 def _replicas(name: str, tp: TopicPartition, row: Mapping[str, Any]) -> tuple[int, ...]:
     replicas = row.get("replicas")
     if not isinstance(replicas, list) or not replicas or not all(map(is_number, replicas)):

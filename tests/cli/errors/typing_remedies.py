@@ -160,15 +160,27 @@ def run_to_end(given: list[str], variables: Mapping[str, str], folder: Path) -> 
     files = [(folder / name) for name in ("typed-in", "typed-out", "typed-err")]
     with files[0].open("rb") as given_in, files[1].open("wb") as out, files[2].open("wb") as err:
         process = WarmPopen(
-            [*KCLI, *given], env=dict(variables), stdin=given_in, stdout=out, stderr=err, cwd=folder
+            [*KCLI, *given],
+            env={**variables, "KCLI_PROGRESS": "json"},
+            stdin=given_in,
+            stdout=out,
+            stderr=err,
+            cwd=folder,
         )
-        _wait(lambda: files[1].stat().st_size or process.poll() is not None)
+        _wait(
+            lambda: (
+                files[1].stat().st_size
+                or b'"Progress"' in files[2].read_bytes()
+                or process.poll() is not None
+            )
+        )
         process.send_signal(signal.SIGINT)
         code = process.wait(60)
     return 0 if code == 128 + signal.SIGINT else code, files[2].read_text()
 
 
 def _wait(ready: Callable[[], object]) -> None:
-    until = time.monotonic() + 30
-    while not ready() and time.monotonic() < until:
+    until = time.monotonic() + 120
+    while not ready():
+        assert time.monotonic() < until, "what watches shows nothing"
         time.sleep(0.02)

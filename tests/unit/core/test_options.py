@@ -19,6 +19,7 @@ from kcli.core.options import (
     parse_pairs,
     parse_value,
 )
+from tests.each import each
 
 FIELDS = [(options, f) for options in ALL_OPTIONS for f in dataclasses.fields(options)]
 
@@ -27,11 +28,7 @@ def parsed(key: str, text: str) -> Any:
     return parse_value(field_of(key), text)
 
 
-@pytest.mark.parametrize(
-    ("options", "field"),
-    FIELDS,
-    ids=lambda case: getattr(case, "name", case.__name__ if isinstance(case, type) else ""),
-)
+@each("options, field", FIELDS)
 def test_every_option_has_help_and_a_legal_default(options: type[ClientOptions], field: Any) -> None:
     assert len(field.metadata["doc"]) > 10
     default = getattr(options(), field.name)
@@ -43,7 +40,7 @@ def test_every_option_has_help_and_a_legal_default(options: type[ClientOptions],
         assert parsed(key_of(field.name), str(default)) == default or default == ""
 
 
-@pytest.mark.parametrize(("options", "field"), FIELDS, ids=lambda case: getattr(case, "name", ""))
+@each("options, field", FIELDS)
 def test_every_spelling_finds_its_option(options: type[ClientOptions], field: Any) -> None:
     if field.metadata["in_code"]:
         assert not is_option(key_of(field.name))

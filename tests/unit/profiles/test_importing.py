@@ -11,6 +11,7 @@ from kcli.profiles.importing.found import Found
 from kcli.profiles.importing.tools import READERS, default_paths, tool_of
 from kcli.profiles.importing.yaml_text import load_yaml
 from kcli.serde.registry.options import RegistryOptions
+from tests.each import each
 
 JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="p";'
 
@@ -332,11 +333,7 @@ def test_relative_paths_become_those_of_the_imported_files_folder() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "field",
-    [field for kind in (*ALL_OPTIONS, RegistryOptions) for field in dataclasses.fields(kind)],
-    ids=lambda field: str(field.name),
-)
+@each("field", [field for kind in (*ALL_OPTIONS, RegistryOptions) for field in dataclasses.fields(kind)])
 def test_options_that_sound_like_files_are_declared_as_paths(field: "dataclasses.Field[object]") -> None:
     """An option that is forgotten here would lead to another file in another folder."""
     sounds = field.name.endswith(("_location", "_file", "_keytab", "_path", "_dirs"))

@@ -14,6 +14,7 @@ from kcli.commands.shared.usage_errors import describe_usage
 from kcli.docgen.describe import describe, walk
 from kcli.docgen.topics import CONCEPTS
 from tests.command_lines import in_text, problem
+from tests.each import each
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ BARE = re.compile(r"(?<![\w'-])--?[a-zA-Z][\w-]*")
 QUOTED = re.compile(r"`[^`]*`")
 
 
-@pytest.mark.parametrize(("scope", "option", "text"), list(scopes()))
+@each("scope, option, text", scopes())
 def test_each_option_of_another_tool_leads_to_what_exists(scope: str, option: str, text: str) -> None:
     """At each command where it is said: the command lines in it are accepted, and its other options are options of that
     command, or of one that it names.

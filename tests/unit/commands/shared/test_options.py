@@ -21,6 +21,7 @@ from kcli.commands.shared.options import (
 )
 from kcli.commands.shared.usage import Refused
 from tests.cli.test_read_only import COMMANDS
+from tests.each import each
 
 ALL = frozenset(DEBUG_AREAS)
 
@@ -69,7 +70,7 @@ def refused(*line: str, command: click.Command = root) -> Any:
     return caught.value
 
 
-@pytest.mark.parametrize(("path", "option"), single_options(), ids=lambda one: getattr(one, "name", one))
+@each("path, option", single_options())
 def test_no_option_drops_an_earlier_value(path: str, option: click.Option) -> None:
     for name in option.opts:
         if not name.startswith("--") and isinstance(option, AttachedOption):

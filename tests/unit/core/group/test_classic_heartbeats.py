@@ -9,6 +9,7 @@ from kcli.core.group.classic_heartbeats import ClassicHeartbeats
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
 from kcli.core.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from tests.each import each
 from tests.fake.codes import Code
 
 S, E = MemberState, MemberEvent
@@ -193,7 +194,7 @@ def test_errors_unrelated_to_the_membership_are_raised_by_the_next_poll() -> Non
 
 
 @pytest.mark.case("G5")
-@pytest.mark.parametrize("code", [one.name for one in Code])
+@each("code", [one.name for one in Code])
 def test_no_code_makes_a_flood_of_heartbeats(code: str) -> None:
     """The next one is later, or for another coordinator, or there is none any more."""
     member, heartbeats = member_in(S.STABLE)

@@ -13,6 +13,7 @@ from kcli.core.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
+from tests.each import each
 from tests.fake.codes import Code
 
 S, E = MemberState, MemberEvent
@@ -240,7 +241,7 @@ def test_a_group_that_has_gone_with_its_last_member_is_joined_anew() -> None:
 
 
 @pytest.mark.case("G5")
-@pytest.mark.parametrize("code", [one.name for one in Code])
+@each("code", [one.name for one in Code])
 @pytest.mark.parametrize("begin", [joining, joined])
 def test_no_code_makes_a_flood_of_heartbeats(begin: Any, code: str) -> None:
     """The next one is later, or for another coordinator, or there is none any more."""

@@ -7,7 +7,7 @@ import pytest
 
 from kcli.core.errors import DamagedFileError
 from kcli.core.logdir import checkpoints
-from kcli.core.logdir.aborted_index import Aborted, parse_aborted_index, read_aborted_index
+from kcli.core.logdir.aborted_index import Aborted, read_aborted_index
 from kcli.core.logdir.checkpoints import MetaProperties, parse_topic_id
 from kcli.core.logdir.leader_epochs import EpochStart, diverges_at, end_of_epoch, parse_leader_epochs
 from kcli.core.logdir.offset_index import IndexEntry, OffsetIndex
@@ -76,7 +76,7 @@ def test_a_time_index() -> None:
 
 def test_a_transaction_index() -> None:
     data = aborted_index([(5, 1, 4, 5), (6, 2, 9, 3)])
-    assert parse_aborted_index(data, "x") == (Aborted(5, 1, 4, 5), Aborted(6, 2, 9, 3))
+    assert read_aborted_index(data, "x") == ([Aborted(5, 1, 4, 5), Aborted(6, 2, 9, 3)], None)
     for broken, why in (
         (data[:-1], "33 bytes of an entry of 34"),
         (b"\0\1" + data[2:], "version 1, and 0 is known"),
@@ -84,8 +84,8 @@ def test_a_transaction_index() -> None:
         (aborted_index([(-5, 1, 4, 5)]), "producer -5"),
         (data + aborted_index([(7, 0, 9, 9)]), "the marker at offset 9 after the one at 9"),
     ):
-        with pytest.raises(DamagedFileError, match=why):
-            parse_aborted_index(broken, "x")
+        _, error = read_aborted_index(broken, "x")
+        assert why in str(error)
     entries, error = read_aborted_index(data[:40], "x")
     assert entries == [Aborted(5, 1, 4, 5)]
     assert error is not None

@@ -45,7 +45,7 @@ def test_the_newest_commit_counts_and_a_tombstone_deletes() -> None:
     state = state_of(batch(0, [commit("a", 1), commit("b", 1), commit("a", 2), commit("b", None)]))
     assert offsets(state) == {"a": {T0: 2}}
     found = state.groups["a"]
-    assert (found.group_type, found.protocol_type, found.epoch, found.last_members) == ("classic", "", -1, 0)
+    assert (found.group_type, found.protocol_type, found.epoch) == ("classic", "", -1)
     assert found.offsets[T0][1:4] == (4, "m", 5)
 
 
@@ -119,7 +119,6 @@ def test_groups_have_the_type_of_their_records() -> None:
         "s": ("share", "share", -1),
         "x": ("streams", "streams", 5),
     }
-    assert state.groups["k"].last_members == 1
 
 
 def test_a_group_that_changes_its_type_is_what_it_became() -> None:

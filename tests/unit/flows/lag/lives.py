@@ -155,10 +155,10 @@ LIVES = (
     _drift(0.5),
     _drift(0.1),
     Life(
-        "one partition of 40 is stuck",
+        "one partition of 10 is stuck",
         _between(8 * HOUR + 20, 10 * HOUR, "stalled"),
         reads=lambda at: None if 8 * HOUR <= at < 10 * HOUR else 300.0,
-        partitions=40,
+        partitions=10,
         special=1,
     ),
     Life("bursts", writes=lambda at: 20_000.0 if at % (3 * HOUR) < 10 else 100.0),

@@ -12,7 +12,7 @@ EVERY = [
     pytest.param(2.0, marks=pytest.mark.long),
     pytest.param(5.0, marks=pytest.mark.long),
     pytest.param(10.0, marks=pytest.mark.long),
-    30.0,
+    pytest.param(30.0, marks=pytest.mark.long),
     60.0,
 ]
 LATE = 30.0  # seconds, or three samples

@@ -58,7 +58,7 @@ def test_a_tenth_is_found(level: float, verdicts: str) -> None:
 
 
 def test_the_interval_holds_the_true_change_in_19_of_20_tries() -> None:
-    random, held, tries = Random(23), 0, 40
+    random, held, tries = Random(23), 0, 20
     for _ in range(tries):
         rate = differences([made_up_run(random)], [made_up_run(random, level=1.1)])[0]
         assert rate.low is not None

@@ -205,14 +205,15 @@ def coordinator(monkeypatch: pytest.MonkeyPatch) -> Coordinator:
     return made
 
 
+@pytest.mark.parametrize("orders", [15, pytest.param(80, marks=pytest.mark.long)])
 @pytest.mark.parametrize("longest", [0.05, 0.5, 2.5])
 @pytest.mark.parametrize("second", [(3, A, B), (1, A, B), (3, B, C), (None, A, B)], ids=str)
 def test_two_rewinds_are_never_both_sure_nor_is_a_mixture(
-    coordinator: Coordinator, tmp_path: Path, longest: float, second: Any
+    coordinator: Coordinator, tmp_path: Path, longest: float, second: Any, orders: int
 ) -> None:
     """The same partitions or some of them, other offsets or none; quick machines, slow ones, some that stand still."""
     seen = set()
-    for seed in range(80):
+    for seed in range(orders):
         coordinator.commits = dict.fromkeys((A, B, C), OLD)
         plans = {"one": plan_of("id-1", 1), "two": plan_of("id-2", second[0], *second[1:])}
         reports = both(coordinator, random.Random(seed), longest, plans, tmp_path / str(seed))

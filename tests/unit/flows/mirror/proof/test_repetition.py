@@ -5,6 +5,7 @@ import random
 import pytest
 
 from kcli.flows.mirror.proof.repetition import Told, not_removed, tell_apart
+from tests.each import each
 
 
 def told(surplus: str, source: str) -> Told:
@@ -35,7 +36,7 @@ def test_what_is_a_sequence_of_beginnings_is_of_the_mirror(
     assert told(surplus, source) == Told(own, reach, foreign)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@each("seed", range(200))
 def test_any_number_of_kills_leaves_no_foreign_record(seed: int) -> None:
     """Few values, so that the source repeats itself: where one beginning ends and the next begins is not plain."""
     rng = random.Random(seed)
@@ -47,7 +48,7 @@ def test_any_number_of_kills_leaves_no_foreign_record(seed: int) -> None:
     assert found.reach >= max(map(len, kills))
 
 
-@pytest.mark.parametrize("seed", range(50))
+@each("seed", range(50))
 def test_records_of_others_between_are_found(seed: int) -> None:
     rng = random.Random(seed)
     source = [b"%d" % number for number in range(20)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kcli.commands.shared.global_values import GlobalValues
-from kcli.commands.shared.options import DURATION, CountType, ParamType
+from kcli.commands.shared.options import DURATION, CountType, ParamType, option
 from kcli.commands.shared.usage import usage
 from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.clock import wall_ms
@@ -408,7 +408,7 @@ RECORDED_TIME = Word("time", recorded_time, concept="times")
 
 def serde_option(text: str) -> Callable[[Any], Any]:
     """``-s``; ``{names}`` in its help becomes the serdes that both read and write. ``serdes.py`` opens them."""
-    return click.option(
+    return option(
         "-s",
         "--serde",
         "serdes",
@@ -421,22 +421,22 @@ def serde_option(text: str) -> Callable[[Any], Any]:
 
 def checkpoint_option(text: str) -> Callable[[Any], Any]:
     """``--checkpoint``, a file that keeps the position."""
-    return click.option("--checkpoint", metavar="FILE", help=text)
+    return option("--checkpoint", metavar="FILE", help=text)
 
 
 def since_option(text: str, kind: Word = INSTANT) -> Callable[[Any], Any]:
     """``--since``, where reading begins."""
-    return click.option("--since", type=kind, metavar="TIME", help=text)
+    return option("--since", type=kind, metavar="TIME", help=text)
 
 
 def until_option(text: str, kind: Word = INSTANT) -> Callable[[Any], Any]:
     """``--until``, where reading ends."""
-    return click.option("--until", type=kind, metavar="TIME", help=text)
+    return option("--until", type=kind, metavar="TIME", help=text)
 
 
 def exact_times_option() -> Callable[[Any], Any]:
     """``--exact-times``: records are chosen by their own times, and not by where the range begins and ends."""
-    return click.option(
+    return option(
         "--exact-times",
         is_flag=True,
         help="read past the limits in time, to the end, and choose each record by its own time",
@@ -448,7 +448,7 @@ _MOST_PROCESSES = 256
 
 def processes_option(text: str) -> Callable[[Any], Any]:
     """``--processes``."""
-    return click.option(
+    return option(
         "--processes", type=CountType(1, _MOST_PROCESSES), default=1, metavar="N", help=f"{text} (default: 1)"
     )
 
@@ -465,32 +465,32 @@ def check_exact_times(command: str, spec: RangeSpec) -> None:
 
 def partitions_option(text: str, kind: Word = PARTITIONS) -> Callable[[Any], Any]:
     """``-p``, the partitions that are read."""
-    return click.option("-p", "--partitions", type=kind, metavar="LIST", help=text)
+    return option("-p", "--partitions", type=kind, metavar="LIST", help=text)
 
 
 def offset_option(text: str, kind: Word = OFFSET_RANGE, *, name: str = "offset") -> Callable[[Any], Any]:
     """``--offset``, a range; ``name`` is that of the parameter."""
-    return click.option("--offset", name, type=kind, metavar="SPEC", help=text)
+    return option("--offset", name, type=kind, metavar="SPEC", help=text)
 
 
 def delimiter_option(text: str) -> Callable[[Any], Any]:
     """``-D``, what is between records."""
-    return click.option("-D", "--delimiter", type=DELIMITER, metavar="DELIM", help=text)
+    return option("-D", "--delimiter", type=DELIMITER, metavar="DELIM", help=text)
 
 
 def null_marker_option(text: str) -> Callable[[Any], Any]:
     """``--null-marker``, a text that stands for null."""
-    return click.option("--null-marker", metavar="STR", help=text)
+    return option("--null-marker", metavar="STR", help=text)
 
 
 def rate_option(text: str) -> Callable[[Any], Any]:
     """``--rate``, a limit."""
-    return click.option("--rate", type=RATE, metavar="RATE", help=text)
+    return option("--rate", type=RATE, metavar="RATE", help=text)
 
 
 def config_option(text: str) -> Callable[[Any], Any]:
     """``--config``: pairs of a key and its value for Kafka."""
-    return click.option(
+    return option(
         "--config", "configs", multiple=True, metavar="KEY=VALUE", callback=_config_pairs, help=text
     )
 
@@ -536,7 +536,7 @@ def config_value(command: str, flag: str, key: str, value: str) -> str:
 
 def on_recreate_option(text: str) -> Callable[[Any], Any]:
     """``--on-recreate``, what follows when a topic that is read is created again."""
-    return click.option("--on-recreate", type=click.Choice(["fail", "restart"]), default="fail", help=text)
+    return option("--on-recreate", type=click.Choice(["fail", "restart"]), default="fail", help=text)
 
 
 _FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}

@@ -210,6 +210,10 @@ class GlobalOption(Option):
         self.quiet_names = quiet_names
         self.shown = tuple(name for name in names if name.startswith("-"))
 
+    def handle_parse_result(self, ctx: click.Context, opts: Any, args: list[str]) -> tuple[Any, list[str]]:
+        """Does nothing for what is not given: there is no default, variable or question for click to look for."""
+        return super().handle_parse_result(ctx, opts, args) if self.name in opts else (None, args)
+
 
 class AttachedOption(Option):
     """An option whose value is optional and attaches with ``=`` only: the bare flag never consumes the next word.

@@ -28,10 +28,7 @@ from kcli.commands.shared.params import (
     OFFSET_WORDS,
     Word,
     exact_times_option,
-    instant,
     offset_option,
-    offset_range,
-    parse_partitions,
     partitions_option,
     serde_option,
     since_option,
@@ -40,6 +37,7 @@ from kcli.commands.shared.params import (
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.usage import usage
+from kcli.commands.shared.words import instant, offset_range, parse_partitions
 from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import RangeSpec

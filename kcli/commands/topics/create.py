@@ -6,8 +6,9 @@ from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import TOPIC, CountType, option
-from kcli.commands.shared.params import Word, check_topic_name, config_option, parse_assignment
+from kcli.commands.shared.params import Word, check_topic_name, config_option
 from kcli.commands.shared.usage import usage
+from kcli.commands.shared.words import parse_assignment
 from kcli.core.types import TopicSpec
 
 _MOST_PARTITIONS = (1 << 31) - 1

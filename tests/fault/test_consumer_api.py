@@ -511,7 +511,7 @@ def test_one_record_a_poll_decodes_its_batch_once(
     with reader(cluster, group_id="", max_poll_records=1) as consumer:
         consumer.assign({P0: Span(0)})
         assert [record.offset for record in read(consumer, 30)] == list(range(30))
-    assert len(decoded) <= 5
+    assert len(decoded) == len(cluster.log("t", 0).batches) < 30
 
 
 def test_admin_accepts_no_string_for_a_list_of_names(cluster: FakeCluster) -> None:

@@ -104,12 +104,17 @@ def test_a_follower_at_rest_looks_at_no_partition(
         words = arguments(source, target, "-t", "*", "-o", "json", *delivery)
         with running(monkeypatch, *words) as mirror:
             until(lambda: all(copied(target, name) for name in names(50)))
-            quiet = turns["turn"] + 15
-            until(lambda: turns["turn"] >= quiet)  # positions are saved
-            looked.clear()
-            rest = turns["turn"] + 10
-            until(lambda: turns["turn"] >= rest)
-            assert not looked
+
+            def turned(times: int) -> bool:
+                end = turns["turn"] + times
+                until(lambda: turns["turn"] >= end)
+                return True
+
+            def looked_at_none() -> bool:
+                looked.clear()
+                return turned(10) and not looked
+
+            until(looked_at_none)  # once positions are saved
             source.append("t007", 0, batch(b"more", timestamp=1_000))
             until(lambda: values(target, "t007") == [b"t007", b"more"])
             until(lambda: looked["Progress._has_changed"])

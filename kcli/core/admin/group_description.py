@@ -23,12 +23,12 @@ from kcli.core.group.consumer_protocol import PROTOCOL_TYPE, decode_assignment, 
 from kcli.core.names import unknown_group
 from kcli.core.permissions import Permission, on_group
 from kcli.core.protocol.codec import Buffer
-from kcli.core.protocol.messages import consumer_group_describe as modern
 from kcli.core.protocol.messages import describe_groups as classic
 from kcli.core.types import TopicPartition
 
 if TYPE_CHECKING:
     from kcli.core.admin.streams_members import StreamsClient, Subtopology, Tasks
+    from kcli.core.protocol.messages import consumer_group_describe as modern
 
 T = TypeVar("T")
 
@@ -225,9 +225,9 @@ class _Describe:
         ]
 
     def read(self, response: Any, part: Part[str]) -> Iterator[tuple[str, int | KcliError, GroupDescription]]:
-        if isinstance(part.request, modern.ConsumerGroupDescribeRequest):
-            return self._read_modern(response)
-        return self._read_classic(response)
+        if isinstance(part.request, classic.DescribeGroupsRequest):
+            return self._read_classic(response)
+        return self._read_modern(response)
 
     def _ask_classic(self, broker: Broker, groups: list[str]) -> list[Part[str]]:
         request = classic.DescribeGroupsRequest(
@@ -256,6 +256,9 @@ class _Describe:
             yield row.group_id, outcome, _classic(row, self._coordinator(row.group_id), self._member_bytes)
 
     def _ask_modern(self, broker: Broker, groups: list[str]) -> list[Part[str]]:
+        # Not where all groups are classic.
+        from kcli.core.protocol.messages import consumer_group_describe as modern
+
         if not broker.offers(modern.ConsumerGroupDescribeRequest):
             return [Part(unknown_group(group), [group]) for group in groups]
         request = modern.ConsumerGroupDescribeRequest(

@@ -159,6 +159,12 @@ def test_an_output_format_is_no_offset_of_kcats() -> None:
     assert [word for word in OUTPUT.words if option_of_kcat(word)] == []
 
 
+def test_completions_offer_every_special_offset() -> None:
+    from kcli.core.positions import SPECIAL_WORDS
+
+    assert ("earliest", "latest", *SPECIAL_WORDS, "stored") == params.OFFSET_WORDS
+
+
 def test_completions_offer_every_serde() -> None:
     from kcli.commands.shared.params import SERDES
     from kcli.serde.names import NAMES

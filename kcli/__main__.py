@@ -117,8 +117,8 @@ def _report(error: BaseException, values: "GlobalValues | None") -> int:
 
 def _invoke(arguments: list[str], values: object, *, raise_interrupts: bool) -> int:
     """Not ``cli.main()``: that turns a closed pipe into exit status 1 and prints a line end for Ctrl-C."""
-    # Not at the top: shells that complete names start without click.
     _import_click()
+    # Not at the top: shells that complete names start without click.
     from click.exceptions import Exit
 
     from kcli.cli import cli
@@ -150,7 +150,7 @@ def _import_click() -> None:
     if name not in sys.modules:
         stand_in.__getattr__ = load  # type: ignore[method-assign]
         sys.modules[name] = stand_in
-    import click  # noqa: F401
+    import click  # noqa: F401 - not at the top: see _invoke
 
     if sys.modules[name] is stand_in:
         del sys.modules[name]

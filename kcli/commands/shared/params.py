@@ -11,9 +11,9 @@ import click
 
 from kcli.commands.shared.options import DURATION, CountType, ParamType, option
 from kcli.commands.shared.usage import usage
-from kcli.core.classes import NamedTuple, dataclass
+from kcli.commands.shared.word_values import Codec, Rate, TopicPartitions, is_text, raw_bytes
 from kcli.core.names import is_topic_name
-from kcli.core.types import CODEC_NAMES, TopicPartition
+from kcli.core.types import CODEC_NAMES
 
 if TYPE_CHECKING:
     from kcli.core.positions import RangeSpec
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = (
     "BROKERS", "CODEC", "DELIMITER", "DURATION", "EXPECTATION", "FIELDS", "HEADERS", "INSTANT", "OFFSET",
     "OFFSET_RANGE", "PARTITIONS", "RATE", "SERDE", "SIZE", "SIZE_RANGE", "SUBJECT", "TOPIC_MAP", "TOPIC_PARTITIONS",
-    "VALUE_PATH", "Codec", "Rate", "TopicPartitions",
+    "VALUE_PATH", "Codec", "Rate", "TopicPartitions", "is_text", "raw_bytes",
 )  # fmt: skip
 
 
@@ -63,36 +63,6 @@ def _late(name: str) -> Callable[[str], Any]:
     return parse
 
 
-class Codec(NamedTuple):
-    """``gzip:6``: ``name`` for ``compression.type``, ``level`` or None."""
-
-    name: str
-    level: int | None = None
-
-
-class Rate(NamedTuple):
-    """``1000`` records a second, or ``10MB/s``; the other field is None."""
-
-    records: float | None = None
-    bytes: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TopicPartitions:
-    """``orders:0,2-4``: some partitions of a topic; ``partitions`` None: all of them."""
-
-    topic: str
-    partitions: tuple[int, ...] | None = None
-
-    def __str__(self) -> str:
-        return (
-            self.topic if self.partitions is None else f"{self.topic}:{','.join(map(str, self.partitions))}"
-        )
-
-    def __contains__(self, tp: TopicPartition) -> bool:
-        return tp.topic == self.topic and (self.partitions is None or tp.partition in self.partitions)
-
-
 def bytes_a_second(throttle: Rate | None, path: str) -> int | None:
     """The limit of ``--throttle`` of the command; usage error for a rate of records."""
     if throttle is None:
@@ -129,16 +99,6 @@ def _legal(name: str) -> str:
     """The remedy: valid topic names similar to ``name``."""
     near = [re.sub(r"[^A-Za-z0-9._-]+", sign, name) for sign in ".-"]
     return f"write {' or '.join(near)}" if all(map(is_topic_name, near)) else "choose another name"
-
-
-def raw_bytes(text: str) -> bytes:
-    """The bytes that the shell passed."""
-    return text.encode("utf-8", "surrogateescape")
-
-
-def is_text(word: str) -> bool:
-    """Whether the shell passed UTF-8."""
-    return not any("\ud800" <= char <= "\udfff" for char in word)
 
 
 SERDES_BOTH_WAYS = (

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from kcli.commands.shared.global_values import GlobalValues
-from kcli.commands.shared.params import Codec, Rate, TopicPartitions, is_text, raw_bytes
 from kcli.commands.shared.usage import usage
+from kcli.commands.shared.word_values import Codec, Rate, TopicPartitions, is_text, raw_bytes
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError
 from kcli.core.names import is_topic_name

@@ -7,6 +7,7 @@ from typing import Any
 class AtOnce:
     list_offsets: Callable[..., Any]
     describe_topic_configs: Callable[..., Any]
+    topic_operations: Callable[..., Any]
 
     def foresee(self, *_names: Any, **_what: Any) -> None:
         """There is no first contact."""
@@ -18,6 +19,10 @@ class AtOnce:
         found = self.list_offsets(*wanted, **how)
         return lambda: found
 
-    def begin_topic_configs(self, names: Any) -> Callable[[], Any]:
+    def begin_topic_configs(self, names: Any, **_keys: Any) -> Callable[[], Any]:
         found = self.describe_topic_configs(names)
+        return lambda: found
+
+    def begin_topic_operations(self, names: Any) -> Callable[[], Any]:
+        found = self.topic_operations(names)
         return lambda: found

@@ -225,11 +225,13 @@ class Admin:
         return [operations.topics.topic_info(view.topics[name]) for name in sorted(view.topics)]
 
     def describe_topics(
-        self, names: Sequence[str], partitions: Collection[TopicPartition] = ()
+        self, names: Sequence[str], partitions: Collection[TopicPartition] = (), *, similar: bool = True
     ) -> dict[str, TopicInfo | KcliError]:
-        """Each name's topic, or the error; not older than what is known of ``partitions``."""
+        """Each name's topic, or the error, with ``similar`` names; not older than what is known of ``partitions``."""
         names = operations.arguments.several(names)
-        return operations.topics.describe_topics(self.cluster, names, self._start(), partitions)
+        return operations.topics.describe_topics(
+            self.cluster, names, self._start(), partitions, similar=similar
+        )
 
     def describe_partitions(self, names: Sequence[str] | None = None) -> dict[str, TopicInfo | KcliError]:
         """As ``describe_topics``, in pages, and with eligible leader replicas where brokers report them (KIP-966); None:
@@ -245,8 +247,16 @@ class Admin:
 
         ``missing_too``: also for names of topics that do not exist yet.
         """
+        return self.begin_topic_operations(names, missing_too=missing_too)()
+
+    def begin_topic_operations(
+        self, names: Sequence[str], *, missing_too: bool = False
+    ) -> Callable[[], dict[str, int | KcliError | None]]:
+        """Sends what ``topic_operations`` asks; the function that it returns waits for the response."""
         found = operations.arguments.several(names)
-        return operations.topics.topic_operations(self.cluster, found, self._start(), missing_too=missing_too)
+        return operations.topics.begin_topic_operations(
+            self.cluster, found, self._start(), missing_too=missing_too
+        )
 
     def create_topics(
         self,
@@ -374,12 +384,13 @@ class Admin:
         )
 
     def begin_topic_configs(
-        self, names: Sequence[str]
+        self, names: Sequence[str], *, keys: Sequence[str] | None = None
     ) -> Callable[[], dict[str, list[ConfigEntry] | KcliError]]:
-        """Sends what ``describe_topic_configs`` asks; the function that it returns waits for the responses."""
-        return operations.configs.begin_topic_configs(
-            self.cluster, operations.arguments.several(names), self._start()
-        )
+        """Sends what ``describe_topic_configs`` asks, of all keys or these; the function that it returns waits for the
+        responses.
+        """
+        names = operations.arguments.several(names)
+        return operations.configs.begin_topic_configs(self.cluster, names, self._start(), keys=keys)
 
     def describe_topic_configs(self, names: Sequence[str]) -> dict[str, list[ConfigEntry] | KcliError]:
         """All configuration entries of each topic."""

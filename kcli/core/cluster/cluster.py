@@ -268,10 +268,10 @@ class Cluster:
 
     def waits_for(self, node_id: int = ANY) -> str:
         """The broker of that id, or all brokers with unanswered requests, as named in errors."""
+        if node_id >= 0:  # of a thousand brokers, each may be asked for
+            return str(self.view.nodes.get(node_id, "any broker"))
         nodes = {node.address: node for node in (*self._bootstrap, *self.view.nodes.values())}.values()
         asked = [node for node in nodes if self.brokers.pending(node, CONTROL)]
-        if node_id >= 0:
-            asked = [node for node in nodes if node.id == node_id]
         return ", ".join(map(str, asked)) or "any broker"
 
     def sleep(self, seconds: float) -> None:
@@ -379,6 +379,20 @@ class Cluster:
 
         request = MetadataRequest(topics=None)
         return self.call(lambda: self.foreseen(ALL_TOPICS, request), check, deadline, "listing topics")
+
+    def named_topics(self, names: Iterable[str], deadline: float) -> ClusterView:
+        """Requests metadata of these topics and returns a view that has what brokers respond; it creates none."""
+        wanted = sorted(set(names))
+        rows = [MetadataRequestTopic(name=name) for name in wanted]
+        request = MetadataRequest(topics=rows, allow_auto_topic_creation=False)
+
+        def check(response: MetadataResponse) -> ClusterView:
+            if response.error_code:
+                raise BrokerError(response.error_code, "looking up topics")
+            self.view = apply_metadata(self.view, response, wanted)
+            return self.view
+
+        return self.call(lambda: self.send(request), check, deadline, "looking up topics")
 
     def foresee_topics(self) -> None:
         """Metadata of all topics will be asked for."""
@@ -589,10 +603,14 @@ class Cluster:
             return reasons[0]
         names = ", ".join(f"{n.host}:{n.port}" for n in self._bootstrap)
         why = "; ".join(dict.fromkeys(str(e) for e in reasons)) or f"no response in {waited:.1f} s"
+        advice = {e.do for e in reasons}
+        do = (
+            advice.pop() if len(advice) == 1 else ""
+        )  # of a proxy, for instance, which is on the way to all of them
         return ConnectError(
             f"cannot reach the cluster at {names}",
             why=why,
-            do="check the addresses (-b) and that brokers run",
+            do=do or "check the addresses (-b) and that brokers run",
         )
 
     def _needs_sasl(self, errors: Sequence[KcliError | None]) -> bool:

@@ -16,7 +16,7 @@ from kcli.flows.groups.description import SHARE, STREAMS
 from kcli.flows.groups.internal_topics import internal_topics
 from kcli.flows.groups.nearest import name_nearest
 from kcli.flows.groups.stored_offsets import partly_kept, read_offsets
-from kcli.flows.permitted import denied_groups, denied_topics
+from kcli.flows.permitted import denied_groups, denied_of
 from kcli.flows.rewind.plan import (
     ABSENT,
     BY_REWIND,
@@ -79,9 +79,14 @@ def described_topics(
     admin: Admin, names: Collection[str]
 ) -> tuple[dict[str, TopicInfo], dict[str, KcliError]]:
     """The topics that exist, and the errors of those that cannot be described, or whose offsets may not be committed."""
-    described = admin.describe_topics(sorted(names)) if names else {}
-    there = [name for name, topic in described.items() if isinstance(topic, TopicInfo)]
-    denied = denied_topics(admin, there, "READ", "committing offsets of topic {}")
+    if not names:
+        return {}, {}
+    permitted = admin.begin_topic_operations(sorted(names))  # answered meanwhile
+    described = admin.describe_topics(sorted(names))
+    there = {
+        name: operations for name, operations in permitted().items() if isinstance(described[name], TopicInfo)
+    }
+    denied = denied_of(there, "READ", "committing offsets of topic {}")
     present = {
         name: topic
         for name, topic in described.items()

@@ -61,7 +61,7 @@ class StandIn(AtOnce):
         return {name: dict(self.committed) if name == "g" else {} for name in wanted}
 
     def describe_topics(
-        self, names: Sequence[str], _partitions: object = ()
+        self, names: Sequence[str], _partitions: object = (), **_how: object
     ) -> dict[str, TopicInfo | KcliError]:
         parts = tuple(PartitionView(n, 1, 4, (1,), (1,)) for n in range(2))
         return {

@@ -118,6 +118,7 @@ def _report(error: BaseException, values: "GlobalValues | None") -> int:
 
 def _invoke(arguments: list[str], values: object, *, raise_interrupts: bool) -> int:
     """Not ``cli.main()``: that turns a closed pipe into exit status 1 and prints a line end for Ctrl-C."""
+    _import_click()
     # Not at the top: shells that complete names start without click.
     from click.exceptions import Exit
 
@@ -131,6 +132,29 @@ def _invoke(arguments: list[str], values: object, *, raise_interrupts: bool) -> 
     except Exit as done:
         return done.exit_code
     return result if isinstance(result, int) else 0
+
+
+def _import_click() -> None:
+    """Imports click, for which ``inspect`` is imported when something of it is used: it takes longer than all of click,
+    which uses it for helps and questions.
+    """
+    name = "inspect"
+    stand_in = type(sys)(name)
+
+    def load(attribute: str) -> object:
+        from importlib import import_module  # few runs need it
+
+        if sys.modules.get(name) is stand_in:
+            del sys.modules[name]
+        return getattr(import_module(name), attribute)
+
+    if name not in sys.modules:
+        stand_in.__getattr__ = load  # type: ignore[method-assign]
+        sys.modules[name] = stand_in
+    import click  # noqa: F401 - not at the top: see _invoke
+
+    if sys.modules[name] is stand_in:
+        del sys.modules[name]
 
 
 def _survive_odd_locales() -> None:

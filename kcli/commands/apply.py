@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import click
-
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.document_options import document_options
+from kcli.commands.shared.options import option
 from kcli.commands.shared.params import RATE, Rate, bytes_a_second
 
 
@@ -28,7 +27,7 @@ from kcli.commands.shared.params import RATE, Rate, bytes_a_second
     ),
 )
 @document_options
-@click.option(
+@option(
     "--throttle",
     type=RATE,
     metavar="RATE",

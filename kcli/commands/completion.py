@@ -6,6 +6,7 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 from kcli.commands.shared.usage import nearest, usage, where
 from kcli.docgen.describe import walk
 
@@ -38,9 +39,7 @@ class ShellType(click.Choice[str]):
     ),
 )
 @click.argument("shell", type=ShellType(SHELLS), metavar="|".join(SHELLS))
-@click.option(
-    "--install", is_flag=True, help="write the script to where the shell looks for it in the home folder"
-)
+@option("--install", is_flag=True, help="write the script to where the shell looks for it in the home folder")
 @pass_invocation
 def completion(inv: Invocation, shell: str, install: bool) -> None:
     """Print the completion script of a shell.

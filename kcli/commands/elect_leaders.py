@@ -1,10 +1,9 @@
 """``kcli elect-leaders``: make the preferred replica of each partition its leader."""
 
-import click
-
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 from kcli.commands.shared.params import TOPIC_PARTITIONS, TopicPartitions, partitions_option
 from kcli.commands.shared.usage import usage
 
@@ -26,7 +25,7 @@ from kcli.commands.shared.usage import usage
         ),
     ),
 )
-@click.option(
+@option(
     "-t",
     "--topic",
     "scopes",
@@ -36,12 +35,12 @@ from kcli.commands.shared.usage import usage
     help="only these partitions, as in orders:0,2-4 (default: all, those of internal topics too); repeatable",
 )
 @partitions_option("only these partitions of --topic, as in 0,2,5-7")
-@click.option(
+@option(
     "--from-file",
     metavar="FILE",
     help="the partitions of a file of kafka-leader-election.sh; - is stdin",
 )
-@click.option(
+@option(
     "--unclean",
     is_flag=True,
     help="elect any replica that is alive, for partitions without a leader; records may be lost",

@@ -9,6 +9,7 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 from kcli.commands.shared.resource_kinds import KINDS, RESOURCE_KIND
 from kcli.output.tables import Column
 
@@ -51,19 +52,15 @@ BY_DEFAULT = KINDS[:-1]
     ),
 )
 @click.argument("kinds", nargs=-1, type=RESOURCE_KIND, metavar="[KIND…]")
-@click.option(
+@option(
     "--match",
     metavar="GLOB",
     help="only names that match this shell pattern: of ACLs the name of their resource, of quotas user, client id or "
     "address",
 )
-@click.option(
-    "--all", "every", is_flag=True, help="all keys, with the values in effect, and where replicas are"
-)
-@click.option("--internal", is_flag=True, help="the cluster's own topics too, and what kcli keeps for itself")
-@click.option(
-    "--file", "path", metavar="FILE", help="write this file instead of stdout; it is replaced atomically"
-)
+@option("--all", "every", is_flag=True, help="all keys, with the values in effect, and where replicas are")
+@option("--internal", is_flag=True, help="the cluster's own topics too, and what kcli keeps for itself")
+@option("--file", "path", metavar="FILE", help="write this file instead of stdout; it is replaced atomically")
 @pass_invocation
 def export_cluster(
     inv: Invocation,

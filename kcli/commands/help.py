@@ -7,7 +7,7 @@ import click
 from kcli.commands.shared.command import Group, command
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.help import Block, blocks_text, command_blocks, concept_blocks, rows_of, show_help
-from kcli.commands.shared.options import OfferedType
+from kcli.commands.shared.options import OfferedType, option
 from kcli.commands.shared.usage import nearest, usage
 from kcli.docgen.describe import Example, describe
 from kcli.docgen.topics import CONCEPTS, OPTIONS, PROFILES, RELATED, TOPICS
@@ -28,7 +28,7 @@ from kcli.output.terminal import page
     ),
 )
 @click.argument("words", nargs=-1, type=OfferedType("command", TOPICS), metavar="[COMMAND…]")
-@click.option(
+@option(
     "--search", "search_for", metavar="WORD", help="list tasks, concepts, commands and options with this word"
 )
 @click.pass_context

@@ -3,10 +3,10 @@
 Names are loaded on use (PEP 562): importing this package costs nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # without typing, as in kcli
 if TYPE_CHECKING:
+    from typing import Any
+
     from kcli.core.admin.acls import AclBinding as AclBinding
     from kcli.core.admin.acls import AclFilter as AclFilter
     from kcli.core.admin.acls import AclPattern as AclPattern
@@ -95,7 +95,9 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split
 __all__ = sorted(_HOME_OF)  # noqa: PLE0605
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _HOME_OF:
         raise AttributeError(name)
+    from importlib import import_module  # few runs need it
+
     return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)

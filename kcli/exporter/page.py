@@ -10,8 +10,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 
 from kcli.core.admin.commit_columns import CommitColumns
-from kcli.core.admin.group_description import GroupDescription, Tasks
+from kcli.core.admin.group_description import GroupDescription
 from kcli.core.admin.quorum import QuorumDescription
+from kcli.core.admin.streams_members import Tasks
 from kcli.core.classes import NamedTuple
 from kcli.core.error_codes import error_code
 from kcli.core.errors import (

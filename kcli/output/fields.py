@@ -11,7 +11,8 @@ from typing import Any
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.types import TopicPartition
 from kcli.output.decoding import csv_field
-from kcli.output.records import Formatter, GrowingTable, Rendered
+from kcli.output.record_dumps import GrowingTable
+from kcli.output.records import Formatter, Rendered
 from kcli.serde.json_text import dump_json
 
 _SPECIAL = {b"\\": b"\\\\", b"\t": b"\\t", b"\n": b"\\n", b"\r": b"\\r"}

@@ -11,7 +11,7 @@ import msgspec
 from kcli.core.kernels import render_ops as op
 from kcli.core.types import Record
 from kcli.output.decoding import Decoders
-from kcli.output.records import RecordByRecord, dump_rows
+from kcli.output.record_dumps import RecordByRecord, dump_rows
 from kcli.output.sanitise import visible
 from kcli.output.style import cells_wide
 from kcli.output.template import rfc3339

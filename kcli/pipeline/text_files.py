@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import BinaryIO
 
-from kcli.output.records import CsvFormatter, Formatter, NdjsonFormatter, RawFormatter
+from kcli.output.record_data import CsvFormatter, NdjsonFormatter, RawFormatter
+from kcli.output.records import Formatter
 
 _BLOCK = 1 << 20
 _LENGTH = Struct(">i")

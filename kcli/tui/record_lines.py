@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcli.flows.groups.record_pages import Part, ShownRecord
-from kcli.output.records import dump_rows
+from kcli.output.record_dumps import dump_rows
 from kcli.output.template import rfc3339
 from kcli.tui.cells import Cell, Line, fitted, wrapped
 

@@ -61,6 +61,7 @@ MODULES_OF_A_MIRROR = 270
 NEVER = {
     *("dataclasses", "pathlib", "random", "selectors", "signal", "socket", "ssl"),
     *("tempfile", "logging", "json", "msgspec"),
+    *("inspect", "base64"),
 }
 
 
@@ -88,6 +89,20 @@ def test_short_commands_load_no_slow_modules():
             done = subprocess.run(argv, check=True, input=INPUT, stdout=subprocess.PIPE, cwd=ROOT)
             loaded = set(done.stdout.decode().split())
             assert loaded & NEVER == set(), name
+
+
+def test_inspect_is_itself_for_whoever_uses_it_once_click_is_imported():
+    code = """
+import sys, kcli.__main__ as main
+main.run(["--version"])
+assert "inspect" not in sys.modules
+import click.core
+assert click.core.inspect.cleandoc("a\\n  b") == "a\\nb"
+import inspect
+assert inspect.__spec__.name == "inspect"
+assert inspect.cleandoc is click.core.inspect.cleandoc
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
 
 
 NOT_OF_A_MIRROR = (

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kcli.core import Producer
+from kcli.core.codecs import compression
 from kcli.core.errors import (
     BrokerError,
     BufferFullError,
@@ -32,7 +33,6 @@ from kcli.core.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from kcli.core.records import builder
 from kcli.core.types import ProducerRecord, TopicPartition
 from tests.fake.cluster import FakeCluster
 from tests.fake.script import FOREVER
@@ -334,13 +334,13 @@ def test_one_request_carries_all_partitions_of_a_broker_that_are_ready(
 ) -> None:
     """Batch size counts per partition; and a batch is compressed once, in the sender's thread."""
     compressed: list[str] = []
-    real = builder.compress
+    real = compression.compress
 
     def noted(*args: Any) -> Any:
         compressed.append(threading.current_thread().name)
         return real(*args)
 
-    monkeypatch.setattr(builder, "compress", noted)
+    monkeypatch.setattr(compression, "compress", noted)
     with (
         FakeCluster(1, topics={"t": 6}) as cluster,
         quick(cluster, batch_size=1_000, linger_ms=60_000, compression_type="lz4") as producer,

@@ -23,7 +23,8 @@ from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
 from kcli.core.admin.configs import ConfigEntry
-from kcli.core.admin.group_description import GroupDescription, MemberDescription, Task, Tasks
+from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.admin.streams_members import Task, Tasks
 from kcli.core.errors import ConnectError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.docgen.frames import Frame, Row, frame_of

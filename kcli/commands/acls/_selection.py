@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from kcli.commands.shared.command import options
-from kcli.commands.shared.options import GROUP, TOPIC, OfferedType
+from kcli.commands.shared.options import GROUP, TOPIC, OfferedType, option
 from kcli.commands.shared.params import Word
 from kcli.commands.shared.usage import Refused, nearest, usage
 from kcli.core.admin.acls import CLUSTER_NAME, AclPattern, AclPermission, AclResource, word
@@ -71,37 +71,37 @@ def acl_options(
     --deny where that is empty. ``presets``: whether a kind of client may stand for its operations.
     """
     who = (
-        click.option("--principal", "principals", multiple=True, metavar="TYPE:NAME", help="as in User:alice"),
-        click.option(
+        option("--principal", "principals", multiple=True, metavar="TYPE:NAME", help="as in User:alice"),
+        option(
             "--operation", "operations", type=_OPERATIONS, multiple=True, metavar="OPERATION", help="as in read"
         ),
-        click.option("--host", "hosts", multiple=True, metavar="ADDRESS", help=host),
-        *((click.option("--deny", is_flag=True, help=deny),) if deny else ()),
+        option("--host", "hosts", multiple=True, metavar="ADDRESS", help=host),
+        *((option("--deny", is_flag=True, help=deny),) if deny else ()),
     )  # fmt: skip
     kinds = (
-        click.option("--producer", is_flag=True, help="what a producer needs: topics, and perhaps transactional ids"),
-        click.option("--consumer", is_flag=True, help="what a consumer needs: topics and groups"),
-        click.option(
+        option("--producer", is_flag=True, help="what a producer needs: topics, and perhaps transactional ids"),
+        option("--consumer", is_flag=True, help="what a consumer needs: topics and groups"),
+        option(
             "--mirror", "mirrors", type=click.Choice(("source", "target")), multiple=True,
             help="what `kcli mirror` needs on its source, or on its target",
         ),
     )  # fmt: skip
     resources = (
-        click.option("--topic", "topics", type=TOPIC, multiple=True, metavar="TOPIC", help=topic),
-        click.option("--group", "groups", type=GROUP, multiple=True, metavar="GROUP", help="a consumer group"),
-        click.option(
+        option("--topic", "topics", type=TOPIC, multiple=True, metavar="TOPIC", help=topic),
+        option("--group", "groups", type=GROUP, multiple=True, metavar="GROUP", help="a consumer group"),
+        option(
             "--transactional-id", "transactional_ids", type=_TRANSACTIONAL_ID, multiple=True, metavar="ID",
             help="a transactional id",
         ),
-        click.option(
+        option(
             "--delegation-token", "token_ids", type=_TOKEN_ID, multiple=True, metavar="ID", help="a delegation token"
         ),
-        click.option(
+        option(
             "--user-principal", "users", multiple=True, metavar="TYPE:NAME",
             help="a user for whom tokens are created or described",
         ),
-        click.option("--cluster", "cluster", is_flag=True, help="the cluster itself"),
-        *((click.option("--pattern", type=click.Choice(patterns), help=pattern),) if patterns else ()),
+        option("--cluster", "cluster", is_flag=True, help="the cluster itself"),
+        *((option("--pattern", type=click.Choice(patterns), help=pattern),) if patterns else ()),
     )  # fmt: skip
 
     def decorate(function: Callable[[Selection], Any]) -> Callable[..., Any]:

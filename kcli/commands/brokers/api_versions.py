@@ -5,7 +5,7 @@ import click
 from kcli.commands.brokers._types import BROKER
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import OUTPUT_KINDS
+from kcli.commands.shared.options import OUTPUT_KINDS, option
 
 
 @command(
@@ -19,7 +19,7 @@ from kcli.commands.shared.options import OUTPUT_KINDS
     ),
 )
 @click.argument("numbers", nargs=-1, type=BROKER, metavar="[ID…]")
-@click.option("--differences", is_flag=True, help="only APIs that not all brokers offer in the same versions")
+@option("--differences", is_flag=True, help="only APIs that not all brokers offer in the same versions")
 @pass_invocation
 def api_versions(inv: Invocation, numbers: tuple[int, ...], differences: bool) -> int:
     """Show the versions of APIs that brokers offer, and the last one that kcli can use.

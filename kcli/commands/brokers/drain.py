@@ -6,6 +6,7 @@ from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.move_watch import wait_for_moves
+from kcli.commands.shared.options import option
 from kcli.commands.shared.params import BROKERS, RATE, Rate, bytes_a_second
 from kcli.commands.shared.usage import usage
 
@@ -32,20 +33,16 @@ _REMAIN = (
     ),
 )
 @click.argument("brokers", type=BROKERS, nargs=-1, required=True, metavar="ID…")
-@click.option(
+@option(
     "--throttle",
     type=RATE,
     metavar="RATE",
     help="limit what each broker sends and receives for moves, as in 50MB/s (default: no limit)",
 )
-@click.option("--watch", is_flag=True, help="wait for the end, and show how far it is")
-@click.option("--leaders-only", is_flag=True, help="replicas stay; only other brokers lead their partitions")
-@click.option(
-    "--disable-rack-aware", is_flag=True, help="accept that replicas of a partition get on fewer racks"
-)
-@click.option(
-    "--undo", is_flag=True, help="move back what drains of these brokers from this machine have moved"
-)
+@option("--watch", is_flag=True, help="wait for the end, and show how far it is")
+@option("--leaders-only", is_flag=True, help="replicas stay; only other brokers lead their partitions")
+@option("--disable-rack-aware", is_flag=True, help="accept that replicas of a partition get on fewer racks")
+@option("--undo", is_flag=True, help="move back what drains of these brokers from this machine have moved")
 @pass_invocation
 def drain_brokers(
     inv: Invocation,

@@ -6,7 +6,7 @@ from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.move_watch import wait_for_directories
-from kcli.commands.shared.options import CountType
+from kcli.commands.shared.options import CountType, option
 from kcli.commands.shared.params import (
     RATE,
     TOPIC_PARTITIONS,
@@ -31,9 +31,9 @@ from kcli.commands.shared.usage import usage
     ),
 )
 @click.argument("broker", type=CountType(0), metavar="ID")
-@click.option("--from", "source", required=True, metavar="DIR", help="the log directory that replicas leave")
-@click.option("--to", "target", required=True, metavar="DIR", help="the log directory that they are to have")
-@click.option(
+@option("--from", "source", required=True, metavar="DIR", help="the log directory that replicas leave")
+@option("--to", "target", required=True, metavar="DIR", help="the log directory that they are to have")
+@option(
     "-t",
     "--topic",
     "scopes",
@@ -42,13 +42,13 @@ from kcli.commands.shared.usage import usage
     metavar="TOPIC[:LIST]",
     help="only these partitions, as in orders:0,2-4 (default: all that are there); repeatable",
 )
-@click.option(
+@option(
     "--throttle",
     type=RATE,
     metavar="RATE",
     help="limit what the broker copies, as in 50MB/s (default: no limit)",
 )
-@click.option("--watch", is_flag=True, help="wait for the end, and show how far it is")
+@option("--watch", is_flag=True, help="wait for the end, and show how far it is")
 @pass_invocation
 def move_log_dir(
     inv: Invocation,

@@ -1,11 +1,9 @@
 """``kcli cluster check``: whether the cluster is well, and whether a broker may be stopped."""
 
-import click
-
 from kcli.commands.brokers._types import BROKER
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import DURATION, REPORT_KINDS, TOPIC, CountType
+from kcli.commands.shared.options import DURATION, REPORT_KINDS, TOPIC, CountType, option
 
 
 @command(
@@ -33,15 +31,15 @@ from kcli.commands.shared.options import DURATION, REPORT_KINDS, TOPIC, CountTyp
 )
 @options(
     "What is demanded",
-    click.option("--brokers", type=CountType(1), metavar="N", help="at least N brokers are online"),
-    click.option(
+    option("--brokers", type=CountType(1), metavar="N", help="at least N brokers are online"),
+    option(
         "--max-under-replicated",
         type=CountType(0),
         default=0,
         metavar="N",
         help="at most N partitions have replicas that are not in sync (default: 0)",
     ),
-    click.option(
+    option(
         "--topic",
         "topics",
         type=TOPIC,
@@ -49,11 +47,11 @@ from kcli.commands.shared.options import DURATION, REPORT_KINDS, TOPIC, CountTyp
         metavar="TOPIC",
         help="check the partitions of this topic only (repeatable)",
     ),
-    click.option("--strict", is_flag=True, help="a warning is a failure"),
+    option("--strict", is_flag=True, help="a warning is a failure"),
 )
 @options(
     "Restarts",
-    click.option(
+    option(
         "--if-stopped",
         "stopped",
         type=BROKER,
@@ -61,10 +59,8 @@ from kcli.commands.shared.options import DURATION, REPORT_KINDS, TOPIC, CountTyp
         metavar="ID",
         help="foresee the stop of this broker or controller (repeatable: of all of them together)",
     ),
-    click.option(
-        "--wait", type=DURATION, metavar="DUR", help="check again until all is well, for at most DUR"
-    ),
-    click.option(
+    option("--wait", type=DURATION, metavar="DUR", help="check again until all is well, for at most DUR"),
+    option(
         "--watch",
         is_flag=True,
         help="a rolling restart of all brokers, or of those of --if-stopped in this order",

@@ -1,9 +1,8 @@
 """``kcli cluster describe``: show brokers, controller, versions, and partitions in trouble."""
 
-import click
-
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 
 
 @command(
@@ -16,8 +15,8 @@ from kcli.commands.shared.context import Invocation, pass_invocation
         ("kcli cluster describe -o tsv", "a line per broker"),
     ),
 )
-@click.option("--features", is_flag=True, help="show the levels of features: finalized, and supported")
-@click.option("--log-dirs", is_flag=True, help="show the log directories of all brokers, with their sizes")
+@option("--features", is_flag=True, help="show the levels of features: finalized, and supported")
+@option("--log-dirs", is_flag=True, help="show the log directories of all brokers, with their sizes")
 @pass_invocation
 def describe_cluster(inv: Invocation, /, features: bool, log_dirs: bool) -> int:
     """Show brokers, controller, versions, and partitions that are offline or under-replicated.

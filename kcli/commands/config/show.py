@@ -1,10 +1,9 @@
 """``kcli config show``: show the client options that are set, from all sources."""
 
-import click
-
 from kcli.commands.config import OF_CLUSTERS
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 
 
 @command(
@@ -16,9 +15,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
         ("kcli config show -o json", "for scripts"),
     ),
 )
-@click.option(
-    "--origin", is_flag=True, help="show where each value comes from: option, variable, file and line"
-)
+@option("--origin", is_flag=True, help="show where each value comes from: option, variable, file and line")
 @pass_invocation
 def show_config(inv: Invocation, /, origin: bool) -> int:
     """Show the client options that are set, from all sources.

@@ -9,6 +9,7 @@ from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.config_flags import config_changes, levels
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.configs import ConfigChange
 from kcli.flows.configs.key_changes import WORDS
@@ -31,19 +32,17 @@ from kcli.flows.configs.resources import KINDS, OF_A_BROKER
 )
 @click.argument("kind", type=KIND, metavar=KIND_WORDS)
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
-@click.option(
+@option(
     "--set",
     "sets",
     multiple=True,
     metavar="KEY=VALUE",
     help="set a key, or with @FILE those of a file; repeatable",
 )
-@click.option("--unset", "unsets", multiple=True, metavar="KEY", help="unset a key: its default applies")
-@click.option("--append", "appends", multiple=True, metavar="KEY=VALUE", help="add values to a list")
-@click.option("--remove", "removes", multiple=True, metavar="KEY=VALUE", help="remove values from a list")
-@click.option(
-    "--unset-all", is_flag=True, help="unset every key that is set on a topic, a group or client metrics"
-)
+@option("--unset", "unsets", multiple=True, metavar="KEY", help="unset a key: its default applies")
+@option("--append", "appends", multiple=True, metavar="KEY=VALUE", help="add values to a list")
+@option("--remove", "removes", multiple=True, metavar="KEY=VALUE", help="remove values from a list")
+@option("--unset-all", is_flag=True, help="unset every key that is set on a topic, a group or client metrics")
 @pass_invocation
 def alter_configs(
     inv: Invocation,

@@ -10,6 +10,7 @@ from kcli.commands.configs._names import KIND, KIND_WORDS, resources
 from kcli.commands.shared.cluster import connect, open_admin, readable
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 from kcli.core.admin.configs import ConfigEntry, ConfigKind, ConfigResource
 from kcli.core.classes import replace
 from kcli.core.errors import KcliError
@@ -64,8 +65,8 @@ WITH_ORIGIN = (
 )
 @click.argument("kind", type=KIND, metavar=KIND_WORDS)
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
-@click.option("--all", "every", is_flag=True, help="show defaults too")
-@click.option("--origin", is_flag=True, help="show every place where a key is set, the strongest first")
+@option("--all", "every", is_flag=True, help="show defaults too")
+@option("--origin", is_flag=True, help="show every place where a key is set, the strongest first")
 @pass_invocation
 def describe_configs(inv: Invocation, kind: str, names: tuple[str, ...], every: bool, origin: bool) -> int:
     """Show configurations: each value with where it comes from.

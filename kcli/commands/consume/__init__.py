@@ -7,7 +7,7 @@ import click
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.from_dir import from_dir_option, topics_there
-from kcli.commands.shared.options import GROUP, POSITIVE_DURATION, RECORD_KINDS, TOPIC, CountType
+from kcli.commands.shared.options import GROUP, POSITIVE_DURATION, RECORD_KINDS, TOPIC, CountType, option
 from kcli.commands.shared.params import (
     DURATION,
     EXPECTATION,
@@ -81,7 +81,7 @@ SAMPLE = Word("sample", _sample)
 @options(
     "What to read",
     from_dir_option(),
-    click.option(
+    option(
         "-t",
         "--topic",
         "more_topics",
@@ -91,13 +91,13 @@ SAMPLE = Word("sample", _sample)
         help="a topic, or ^REGEX; repeatable",
     ),
     partitions_option("only these partitions, as in 0,2,5-7"),
-    click.option(
+    option(
         "--isolation-level",
         type=click.Choice(["read_committed", "read_uncommitted"]),
         help="whether to show records of open and aborted transactions (default: read_committed)",
     ),
-    click.option("--print-control", is_flag=True, help="show the markers that end transactions, too"),
-    click.option("--rack", metavar="RACK", help="read from replicas in this rack if there are any"),
+    option("--print-control", is_flag=True, help="show the markers that end transactions, too"),
+    option("--rack", metavar="RACK", help="read from replicas in this rack if there are any"),
 )
 @options(
     "Where to begin and end",
@@ -105,25 +105,23 @@ SAMPLE = Word("sample", _sample)
     since_option("start at this time: 3h (ago), 2026-11-21T10:00Z"),
     until_option("stop at this time"),
     exact_times_option(),
-    click.option("--from-beginning", is_flag=True, help="start at the earliest offset (the default)"),
-    click.option(
+    option("--from-beginning", is_flag=True, help="start at the earliest offset (the default)"),
+    option(
         "--tail",
         type=CountType(1),
         metavar="N",
         help="the last N records of all partitions together, then exit",
     ),
-    click.option("--follow", is_flag=True, help="with --tail: go on with new records"),
-    click.option(
+    option("--follow", is_flag=True, help="with --tail: go on with new records"),
+    option(
         "-e",
         "--exit",
         "until_end",
         is_flag=True,
         help="stop at the end offsets that the partitions have when reading starts",
     ),
-    click.option(
-        "-n", "--max-messages", type=CountType(1), metavar="N", help="stop after N records that match"
-    ),
-    click.option(
+    option("-n", "--max-messages", type=CountType(1), metavar="N", help="stop after N records that match"),
+    option(
         "--idle-timeout",
         type=DURATION,
         metavar="DUR",
@@ -132,63 +130,61 @@ SAMPLE = Word("sample", _sample)
 )
 @options(
     "Filters",
-    click.option(
+    option(
         "--grep",
         multiple=True,
         metavar="[!]FIELD:REGEX",
         help="only records that match: k:, v:, h:NAME=, t: and a regular expression; ! negates; repeatable",
     ),
-    click.option(
+    option(
         "--where",
         type=Word("expression", str, concept="filters", completes="where"),
         metavar="EXPR",
         help="only records for which this expression is true: value.status == 'late' and value.total > 80",
     ),
-    click.option("--key", metavar="KEY", help="only records with this key, from the partition it belongs to"),
-    click.option("--all-partitions", is_flag=True, help="with --key: read all partitions"),
+    option("--key", metavar="KEY", help="only records with this key, from the partition it belongs to"),
+    option("--all-partitions", is_flag=True, help="with --key: read all partitions"),
 )
 @options(
     "What to make of them",
-    click.option(
+    option(
         "--select",
         type=FIELDS,
         metavar="FIELD,…",
         help="only these fields of each record: key, value.customer.id as customer, headers.trace, timestamp",
     ),
-    click.option(
-        "--count", is_flag=True, help="print only how many records there are, up to the end offsets"
-    ),
-    click.option(
+    option("--count", is_flag=True, help="print only how many records there are, up to the end offsets"),
+    option(
         "--by",
         type=FIELDS,
         metavar="FIELD,…",
         help="with --count: how many for each key, topic, hour, headers.NAME, value.PATH",
     ),
-    click.option(
+    option(
         "--top", type=CountType(1), metavar="N", help="with --by: only the N groups with the most records"
     ),
-    click.option(
+    option(
         "--latest-per-key",
         is_flag=True,
         help="only the last record of each key in each partition, up to the end offsets, without tombstones",
     ),
-    click.option("--with-tombstones", is_flag=True, help="with --latest-per-key: tombstones, too"),
-    click.option(
+    option("--with-tombstones", is_flag=True, help="with --latest-per-key: tombstones, too"),
+    option(
         "--distinct",
         type=FIELDS,
         metavar="FIELD,…",
         help="each different value of these fields once, as it first comes",
     ),
-    click.option(
+    option(
         "--sample", type=SAMPLE, metavar="1/N", help="only one of N records, chosen by its offset: 1/1000"
     ),
-    click.option(
+    option(
         "--expect",
         type=EXPECTATION,
         metavar="N|N..M|N..",
         help="exit with 8 unless as many records are read: 1, 10..20, 5.. (or more)",
     ),
-    click.option(
+    option(
         "--within",
         type=POSITIVE_DURATION,
         metavar="DUR",
@@ -197,37 +193,35 @@ SAMPLE = Word("sample", _sample)
 )
 @options(
     "As a member of a group",
-    click.option(
+    option(
         "-g",
         "--group",
         type=GROUP,
         metavar="GROUP",
         help="as a member of this group, from its committed offsets on",
     ),
-    click.option(
+    option(
         "--group-type",
         type=click.Choice(["share"]),
         help="the type of the group: share is a queue, whose records are acknowledged one by one (Kafka 4.1 on)",
     ),
-    click.option(
+    option(
         "--on-each",
         type=click.Choice(["accept", "release", "reject"]),
         help="in a share group: what becomes of each record once it is written (default: accept)",
     ),
-    click.option(
+    option(
         "--ack-after-exec",
         type=Word("command", str),
         metavar="COMMAND",
         help="in a share group: run COMMAND for each record, as JSON on its stdin; 0 accepts it, 75 releases it, any "
         "other exit status rejects it",
     ),
-    click.option(
-        "--commit/--no-commit", default=None, help="with -g: commit what was written (default: --commit)"
-    ),
+    option("--commit/--no-commit", default=None, help="with -g: commit what was written (default: --commit)"),
 )
 @options(
     "Format",
-    click.option(
+    option(
         "-f",
         "--format",
         "template",
@@ -236,13 +230,11 @@ SAMPLE = Word("sample", _sample)
         help=r"output per record, as in '%t %p %o %k %v\n'",
     ),
     serde_option("decode keys, values, or both: {names}, or an internal topic's; repeatable"),
-    click.option("-J", "kcat", is_flag=True, help="the same as -o kcat"),
+    option("-J", "kcat", is_flag=True, help="the same as -o kcat"),
     delimiter_option(r"what follows each value with -o value (default: \n)"),
     null_marker_option("print null keys and values as STR"),
-    click.option(
-        "--raw", is_flag=True, help="bytes as they are, even on a terminal and from internal topics"
-    ),
-    click.option("--merge", is_flag=True, help="order records by time across partitions"),
+    option("--raw", is_flag=True, help="bytes as they are, even on a terminal and from internal topics"),
+    option("--merge", is_flag=True, help="order records by time across partitions"),
 )
 @options(
     "Processors",
@@ -252,7 +244,7 @@ SAMPLE = Word("sample", _sample)
 )
 @options(
     "Failures",
-    click.option(
+    option(
         "--on-out-of-range",
         type=click.Choice(["fail", "earliest", "latest"]),
         help="what to do when an offset is not in the log (any more) (default: fail)",
@@ -260,7 +252,7 @@ SAMPLE = Word("sample", _sample)
     on_recreate_option(
         "what to do when the topic is deleted and re-created while it is read (default: fail)"
     ),
-    click.option(
+    option(
         "--on-corrupt",
         type=click.Choice(["fail", "skip"]),
         help="what to do when a batch is damaged: skip leaves it out and reports it (default: fail)",

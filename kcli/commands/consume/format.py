@@ -34,30 +34,39 @@ def record_formatter(
     kind = asked.format_kind(inv.values.output)
     if asked.template is not None:
         return _template(asked.template, null, decoders, member, shared=asked.is_shared)
+    if kind == "value":
+        return records.ValueFormatter(asked.delimiter or b"\n", null, decoders)
+    if kind in ("hex", "pretty", "table"):
+        return _for_people(inv, kind, topics, decoders)
+    from kcli.output import record_data  # not for values, the most frequent format
+
     if kind == "ndjson":
-        return records.NdjsonFormatter(decoders, shared=asked.is_shared)
+        return record_data.NdjsonFormatter(decoders, shared=asked.is_shared)
     if kind == "json":
         from kcli.output.envelope import record_document  # json is loaded only where it is used
 
         document = record_document(cluster_id, inv.talk.warnings, inv.missing)
-        return records.JsonFormatter(*document, decoders, shared=asked.is_shared)
+        return record_data.JsonFormatter(*document, decoders, shared=asked.is_shared)
     if kind == "csv":
-        return records.CsvFormatter(null, headers=inv.out.headers, decoders=decoders)
+        return record_data.CsvFormatter(null, headers=inv.out.headers, decoders=decoders)
     if kind == "kcat":
-        return records.KcatFormatter(broker, decoders)
-    if kind == "raw":
-        return records.RawFormatter()
+        return record_data.KcatFormatter(broker, decoders)
+    assert kind == "raw", kind
+    return record_data.RawFormatter()
+
+
+def _for_people(inv: Invocation, kind: str, topics: int, decoders: "Decoders | None") -> records.Formatter:
+    from kcli.output import record_dumps  # as above
+
     if kind == "hex":
-        return records.HexFormatter()
+        return record_dumps.HexFormatter()
     if kind == "pretty":
         from kcli.output.pretty import PrettyFormatter  # msgspec is loaded only where it is used
 
         return PrettyFormatter(colour=inv.out.colour, width=inv.out.width, decoders=decoders)
-    if kind == "table":
-        return records.TableFormatter(
-            headers=inv.out.headers, topics=topics, width=inv.out.width, decoders=decoders
-        )
-    return records.ValueFormatter(asked.delimiter or b"\n", null, decoders)
+    return record_dumps.TableFormatter(
+        headers=inv.out.headers, topics=topics, width=inv.out.width, decoders=decoders
+    )
 
 
 def _without_verbs(text: str) -> Refused:

@@ -26,7 +26,8 @@ from kcli.flows.consume.record_command import RecordCommand
 from kcli.flows.consume.share import ShareResult, consume_shared, share_errors
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted, json_line, size_text
-from kcli.output.records import ALL, Formatter, NdjsonFormatter
+from kcli.output.record_data import NdjsonFormatter
+from kcli.output.records import ALL, Formatter
 
 _LEAVE_PATIENCE = 1.5  # seconds after the last acknowledgements: a stop is over within five
 

@@ -1,10 +1,8 @@
 """``kcli demo``: its options. What it does is in ``run.py``."""
 
-import click
-
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import CountType
+from kcli.commands.shared.options import CountType, option
 
 
 @command(
@@ -28,21 +26,21 @@ from kcli.commands.shared.options import CountType
         ("kcli demo --records 100000", "a shorter one"),
     ),
 )
-@click.option(
+@option(
     "--records",
     type=CountType(1),
     default=1_000_000,
     metavar="N",
     help="number of records (default: 1000000)",
 )
-@click.option(
+@option(
     "--record-size",
     type=CountType(11),
     default=100,
     metavar="SIZE",
     help="size of a record (default: 100)",
 )
-@click.option("--kafka-version", metavar="VERSION", help="version of Apache Kafka to start")
+@option("--kafka-version", metavar="VERSION", help="version of Apache Kafka to start")
 @pass_invocation
 def demo(inv: Invocation, /, records: int, record_size: int, kafka_version: str | None) -> int:
     """See it work: round trip, lag, rewind, mirror and verify, each with its proof.

@@ -1,10 +1,8 @@
 """``kcli doctor``: its options. What it does is in ``run.py``."""
 
-import click
-
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import GROUP, TOPIC
+from kcli.commands.shared.options import GROUP, TOPIC, option
 
 
 @command(
@@ -20,13 +18,13 @@ from kcli.commands.shared.options import GROUP, TOPIC
         ("kcli doctor -F client.properties -o json", "for a ticket: every step with its time"),
     ),
 )
-@click.option(
+@option(
     "--topic",
     type=TOPIC,
     metavar="TOPIC",
     help="check this topic too: partitions, permissions, configuration",
 )
-@click.option(
+@option(
     "--group", type=GROUP, metavar="GROUP", help="check this group too: coordinator, state, permissions, lag"
 )
 @pass_invocation

@@ -8,7 +8,7 @@ import click
 from kcli.commands.exporter.options import ExporterOptions, check
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import DURATION, PROFILE, CountType
+from kcli.commands.shared.options import DURATION, PROFILE, CountType, option
 from kcli.commands.shared.serving import Serving, access_options
 
 
@@ -33,7 +33,7 @@ from kcli.commands.shared.serving import Serving, access_options
 )
 @options(
     "What to measure",
-    click.option(
+    option(
         "--profile",
         "profiles",
         metavar="NAME",
@@ -41,36 +41,34 @@ from kcli.commands.shared.serving import Serving, access_options
         multiple=True,
         help="a cluster's options by name; with several, each series has the label cluster",
     ),
-    click.option("--context", "--cluster", "named", type=PROFILE, multiple=True, hidden=True),
-    click.option(
+    option("--context", "--cluster", "named", type=PROFILE, multiple=True, hidden=True),
+    option(
         "--collect",
         metavar="LIST",
         default="default",
         help="groups, owners, topics, brokers, quorum, transactions, quotas, commits, log-dirs, configs, default (all "
         "but owners, log-dirs and configs) or all (default: default)",
     ),
-    click.option(
-        "--groups", metavar="REGEX", help="only groups whose whole names match this regular expression"
-    ),
-    click.option(
+    option("--groups", metavar="REGEX", help="only groups whose whole names match this regular expression"),
+    option(
         "--topics",
         metavar="REGEX",
         help="only topics whose whole names match, and groups that read some of them",
     ),
-    click.option(
+    option(
         "--time",
         type=click.Choice(["exact", "estimate", "off"]),
         default="estimate",
         help="read lag in time from records, estimate it, or leave it out (default: estimate)",
     ),
-    click.option(
+    option(
         "--interval",
         type=DURATION,
         default="15s",
         metavar="DUR",
         help="time between two samples (default: 15s)",
     ),
-    click.option(
+    option(
         "--max-series",
         type=CountType(1),
         default="1M",
@@ -80,13 +78,13 @@ from kcli.commands.shared.serving import Serving, access_options
 )
 @options(
     "Where to serve it",
-    click.option(
+    option(
         "--listen",
         metavar="HOST:PORT",
         help="address to serve; :PORT is all addresses, port 0 a free port (default: 127.0.0.1:9308)",
     ),
     *access_options(),
-    click.option(
+    option(
         "--textfile",
         metavar="FILE",
         help="write the page once to FILE, for the textfile collector of node_exporter, and exit",

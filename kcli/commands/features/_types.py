@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import click
-
 from kcli.commands.shared.command import options
+from kcli.commands.shared.options import option
 from kcli.commands.shared.params import Word
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.feature_levels import METADATA_VERSION, levels_of_release, metadata_level
@@ -48,7 +47,7 @@ def level_options(verb: str) -> Callable[[F], F]:
     """The levels that a verb is for, in the words of Kafka's script."""
     return options(
         "Levels",
-        click.option(
+        option(
             "--feature",
             "features",
             type=Word("level", _level),
@@ -56,13 +55,13 @@ def level_options(verb: str) -> Callable[[F], F]:
             metavar="NAME=LEVEL",
             help=f"{verb} this feature to this level; repeatable",
         ),
-        click.option(
+        option(
             "--metadata",
             type=Word("version", _metadata),
             metavar="VERSION",
             help=f"{verb} metadata.version: a name such as 4.4-IV2, a release, or a level",
         ),
-        click.option(
+        option(
             "--release-version",
             "release",
             type=Word("release", _release),

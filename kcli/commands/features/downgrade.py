@@ -1,11 +1,10 @@
 """``kcli features downgrade``: finalize lower levels of features, or switch them off."""
 
-import click
-
 from kcli.commands.features._types import level_options, wanted_levels
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 
 
 @command(
@@ -22,7 +21,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
     ),
 )
 @level_options("downgrade")
-@click.option("--unsafe", is_flag=True, help="also where metadata is lost, as far as the controller does so")
+@option("--unsafe", is_flag=True, help="also where metadata is lost, as far as the controller does so")
 @pass_invocation
 def downgrade_features(
     inv: Invocation,

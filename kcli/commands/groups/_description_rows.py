@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from kcli.core.admin.group_description import MemberDescription, Task, Tasks
+from kcli.core.admin.group_description import MemberDescription
+from kcli.core.admin.streams_members import Task, Tasks
 from kcli.core.errors import KcliError
 from kcli.core.names import group_shown
 from kcli.core.types import GroupPartition, Node, Record, TopicPartition

@@ -5,7 +5,7 @@ As for other groups, widths, blanks, empty lines and messages are the script's.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kcli.core.admin.group_description import Task, Tasks
+from kcli.core.admin.streams_members import Task, Tasks
 from kcli.core.types import Node
 from kcli.flows.groups.description import Described
 from kcli.flows.groups.offsets import Position

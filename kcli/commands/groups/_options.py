@@ -3,9 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import click
-
-from kcli.commands.shared.options import OfferedType
+from kcli.commands.shared.options import OfferedType, option
 from kcli.commands.shared.params import TOPIC_PARTITIONS, TopicPartitions
 from kcli.core.types import TopicPartition
 
@@ -15,7 +13,7 @@ TYPES = OfferedType("types", ("classic", "consumer", "share", "streams"))
 
 def topics_option(text: str, *, required: bool = False) -> Callable[[Any], Any]:
     """``-t TOPIC[:LIST]``, as ``scopes``; repeatable."""
-    return click.option(
+    return option(
         "-t",
         "--topic",
         "scopes",
@@ -29,7 +27,7 @@ def topics_option(text: str, *, required: bool = False) -> Callable[[Any], Any]:
 
 def empty_group_option() -> Callable[[Any], Any]:
     """``--empty-group``, which names the group whose name is empty: as an argument it is most often an unset variable."""
-    return click.option("--empty-group", is_flag=True, help="the group whose name is empty")
+    return option("--empty-group", is_flag=True, help="the group whose name is empty")
 
 
 def with_empty_group(names: Sequence[str], empty_group: bool) -> tuple[str, ...]:
@@ -39,7 +37,7 @@ def with_empty_group(names: Sequence[str], empty_group: bool) -> tuple[str, ...]
 
 def internal_option() -> Callable[[Any], Any]:
     """``--internal``."""
-    return click.option(
+    return option(
         "--internal", is_flag=True, help="kcli's own groups too, which store the positions of its jobs"
     )
 
@@ -60,4 +58,4 @@ def single_partitions(scopes: Sequence[TopicPartitions]) -> list[TopicPartitions
 
 def zookeeper_option(text: str) -> Callable[[Any], Any]:
     """``--zookeeper``."""
-    return click.option("--zookeeper", metavar="HOST[:PORT][,…][/CHROOT]", help=text)
+    return option("--zookeeper", metavar="HOST[:PORT][,…][/CHROOT]", help=text)

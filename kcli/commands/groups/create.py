@@ -9,7 +9,7 @@ from kcli.commands.shared.command import command
 from kcli.commands.shared.confirm import may_be_agreed
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.offset_spec import has_terminal
-from kcli.commands.shared.options import GROUP, START
+from kcli.commands.shared.options import GROUP, START, option
 from kcli.commands.shared.params import TopicPartitions
 from kcli.commands.shared.usage import usage
 
@@ -29,14 +29,14 @@ EXAMPLES = "--from earliest, --from latest, --from @-1h, --from 2026-11-21T10:00
 )
 @click.argument("name", type=GROUP, metavar="GROUP")
 @topics_option("the topic, or some of its partitions", required=True)
-@click.option(
+@option(
     "--type",
     "kind",
     type=click.Choice(KINDS),
     default="classic",
     help="of consumers, or of share consumers, KIP-932 (default: classic)",
 )
-@click.option(
+@option(
     "--from",
     "--to",
     "start",

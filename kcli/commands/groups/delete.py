@@ -9,7 +9,7 @@ from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.cluster import unique
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import GROUP
+from kcli.commands.shared.options import GROUP, option
 from kcli.commands.shared.usage import usage
 from kcli.output.progress import counted
 
@@ -26,7 +26,7 @@ from kcli.output.progress import counted
     ),
 )
 @click.argument("names", nargs=-1, type=GROUP, metavar="[GROUP…]")
-@click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern")
+@option("--match", metavar="GLOB", help="all groups whose names match this shell pattern")
 @empty_group_option()
 @pass_invocation
 def delete_groups(inv: Invocation, names: tuple[str, ...], match: str | None, empty_group: bool) -> int:

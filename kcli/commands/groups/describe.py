@@ -5,7 +5,7 @@ import click
 from kcli.commands.groups._options import TYPES, empty_group_option, internal_option, with_empty_group
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import GROUP, OUTPUT_KINDS, CountType
+from kcli.commands.shared.options import GROUP, OUTPUT_KINDS, CountType, option
 from kcli.commands.shared.usage import usage
 
 WITH_RECORDS = ("table", "wide", "plain", "json", "ndjson", "yaml")
@@ -29,19 +29,19 @@ WITH_RECORDS = ("table", "wide", "plain", "json", "ndjson", "yaml")
 @click.argument("names", nargs=-1, type=GROUP, metavar="[GROUP…]")
 @options(
     "What to show",
-    click.option("--members", is_flag=True, help="only the members"),
-    click.option("--offsets", is_flag=True, help="only the offsets, a line for each partition"),
-    click.option("--state", is_flag=True, help="only a line for each group"),
-    click.option("--tasks", is_flag=True, help="of streams groups: only their tasks, with lag and member"),
-    click.option("--topology", is_flag=True, help="of streams groups: only their subtopologies and topics"),
-    click.option("--config", is_flag=True, help="only the configuration, a line for each key of its type"),
-    click.option("--peek", type=CountType(1, 1000), metavar="N", help="show N records around each commit"),
+    option("--members", is_flag=True, help="only the members"),
+    option("--offsets", is_flag=True, help="only the offsets, a line for each partition"),
+    option("--state", is_flag=True, help="only a line for each group"),
+    option("--tasks", is_flag=True, help="of streams groups: only their tasks, with lag and member"),
+    option("--topology", is_flag=True, help="of streams groups: only their subtopologies and topics"),
+    option("--config", is_flag=True, help="only the configuration, a line for each key of its type"),
+    option("--peek", type=CountType(1, 1000), metavar="N", help="show N records around each commit"),
 )
 @options(
     "Which groups",
-    click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern"),
-    click.option("--all", "every", is_flag=True, help="all groups"),
-    click.option(
+    option("--match", metavar="GLOB", help="all groups whose names match this shell pattern"),
+    option("--all", "every", is_flag=True, help="all groups"),
+    option(
         "--type",
         "types",
         type=TYPES,

@@ -19,7 +19,7 @@ from kcli.commands.groups._options import (
 from kcli.commands.shared.cluster import connect, no_groups, open_admin, unique, warn_of_hidden
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import GROUP
+from kcli.commands.shared.options import GROUP, option
 from kcli.commands.shared.params import TopicPartitions
 from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
@@ -48,21 +48,17 @@ FORMS = (*OUTPUTS, "zookeeper")
     ),
 )
 @click.argument("names", nargs=-1, type=GROUP, metavar="[GROUP…]")
-@click.option("--all", "every", is_flag=True, help="all groups")
+@option("--all", "every", is_flag=True, help="all groups")
 @empty_group_option()
 @internal_option()
-@click.option(
+@option(
     "--format",
     "form",
     type=click.Choice(FORMS),
     help="csv is Kafka's, zookeeper the lines of its old ExportZkOffsets (default: csv)",
 )
-@click.option(
-    "--file", "path", metavar="FILE", help="write this file instead of stdout; it is replaced atomically"
-)
-@click.option(
-    "--with-time", "timed", is_flag=True, help="with ndjson: add the time of each first unread record"
-)
+@option("--file", "path", metavar="FILE", help="write this file instead of stdout; it is replaced atomically")
+@option("--with-time", "timed", is_flag=True, help="with ndjson: add the time of each first unread record")
 @topics_option("only this topic, or some of its partitions")
 @zookeeper_option("read the offsets from ZooKeeper, where old consumers store them; no broker is contacted")
 @pass_invocation

@@ -7,7 +7,7 @@ from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.confirm import may_be_agreed
 from kcli.commands.shared.context import Invocation, pass_invocation, stdin_is_terminal
-from kcli.commands.shared.options import GROUP
+from kcli.commands.shared.options import GROUP, option
 from kcli.commands.shared.params import TOPIC_MAP, TopicPartitions
 from kcli.commands.shared.usage import usage
 
@@ -42,14 +42,14 @@ BY = ("offset", "time")
     ),
 )
 @click.argument("path", metavar="FILE")
-@click.option(
+@option(
     "--group",
     type=GROUP,
     metavar="GROUP",
     help="commit the offsets for this group instead of the one in the file",
 )
-@click.option("--empty-group", is_flag=True, help="commit the offsets for the group whose name is empty")
-@click.option(
+@option("--empty-group", is_flag=True, help="commit the offsets for the group whose name is empty")
+@option(
     "--map-topic",
     "mapped",
     type=TOPIC_MAP,
@@ -57,15 +57,15 @@ BY = ("offset", "time")
     metavar="A=B",
     help="use topic B for topic A of the file; repeatable",
 )
-@click.option(
+@option(
     "--by",
     type=click.Choice(BY),
     default=BY[0],
     help="how to find the new position (default: offset)",
 )
 @topics_option("only this topic of the file, or some of its partitions")
-@click.option("--clamp", is_flag=True, help="move offsets outside the log to its nearer end")
-@click.option("--force", is_flag=True, help="use offsets of another cluster or topic unchanged")
+@option("--clamp", is_flag=True, help="move offsets outside the log to its nearer end")
+@option("--force", is_flag=True, help="use offsets of another cluster or topic unchanged")
 @zookeeper_option("set the offsets in ZooKeeper, for old consumers; the previous ones are stored in a file")
 @pass_invocation
 def import_offsets(

@@ -20,6 +20,7 @@ from kcli.commands.shared.options import (
     TOPIC,
     AttachedOption,
     CountType,
+    option,
 )
 from kcli.commands.shared.params import RECORDED_TIME
 
@@ -48,19 +49,19 @@ from kcli.commands.shared.params import RECORDED_TIME
 @click.argument("names", nargs=-1, type=GROUP, metavar="[GROUP…]")
 @options(
     "What to show",
-    click.option(
+    option(
         "--topic", "topics", type=TOPIC, multiple=True, metavar="TOPIC", help="only this topic; repeatable"
     ),
-    click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern"),
+    option("--match", metavar="GLOB", help="all groups whose names match this shell pattern"),
     empty_group_option(),
     internal_option(),
-    click.option("--only-lagging", is_flag=True, help="leave out lines without lag"),
-    click.option(
+    option("--only-lagging", is_flag=True, help="leave out lines without lag"),
+    option(
         "--by",
         type=click.Choice(["group", "topic", "partition", "member"]),
         help="one line for each (default: partition when groups are named, else group)",
     ),
-    click.option(
+    option(
         "--time",
         type=click.Choice(["exact", "estimate", "off"]),
         help="read lag in time from records, estimate it, or leave it out "
@@ -69,7 +70,7 @@ from kcli.commands.shared.params import RECORDED_TIME
 )
 @options(
     "More than once",
-    click.option(
+    option(
         "-w",
         "--watch",
         cls=AttachedOption,
@@ -79,13 +80,13 @@ from kcli.commands.shared.params import RECORDED_TIME
         metavar="[=DUR]",
         help="repeat every 2 s, or every DUR",
     ),
-    click.option("--record", metavar="FILE", help="append each sample to FILE, as JSON lines"),
-    click.option(
+    option("--record", metavar="FILE", help="append each sample to FILE, as JSON lines"),
+    option(
         "--on-verdict",
         metavar="COMMAND",
         help="with --watch: run COMMAND for each change of a verdict, with a VerdictChange on its stdin",
     ),
-    click.option(
+    option(
         "--webhook",
         metavar="URL",
         help="with --watch: post each change of a verdict, as a VerdictChange, to URL",
@@ -93,12 +94,12 @@ from kcli.commands.shared.params import RECORDED_TIME
 )
 @options(
     "Of a recording",
-    click.option(
+    option(
         "--from-record",
         metavar="FILE",
         help="show a sample of what --record wrote, or kcli top --record, without a cluster",
     ),
-    click.option(
+    option(
         "--at",
         type=RECORDED_TIME,
         metavar="TIME",
@@ -107,13 +108,13 @@ from kcli.commands.shared.params import RECORDED_TIME
 )
 @options(
     "Checks",
-    click.option(
+    option(
         "--max-lag",
         type=CountType(0),
         metavar="N",
         help="exit with 8 when a group is more than N records behind",
     ),
-    click.option(
+    option(
         "--max-lag-time",
         type=DURATION,
         metavar="DUR",

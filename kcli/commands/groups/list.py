@@ -5,7 +5,7 @@ import click
 from kcli.commands.groups._options import TYPES, internal_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import TOPIC, OfferedType
+from kcli.commands.shared.options import TOPIC, OfferedType, option
 
 STATES = OfferedType(
     "states",
@@ -25,26 +25,26 @@ SORTS = ("group", "type", "state", "coordinator", "lag")
         ("kcli groups list --sort lag", "the group that is furthest behind comes first"),
     ),
 )
-@click.option(
+@option(
     "--state",
     "states",
     type=STATES,
     metavar="STATE[,…]",
     help="only groups in these states, for example stable,empty",
 )
-@click.option(
+@option(
     "--type", "types", type=TYPES, metavar="TYPE[,…]", help="only classic, consumer, share or streams groups"
 )
-@click.option("--match", metavar="GLOB", help="only names that match this shell pattern")
-@click.option(
+@option("--match", metavar="GLOB", help="only names that match this shell pattern")
+@option(
     "--topic",
     type=TOPIC,
     metavar="TOPIC",
     help="only groups with offsets of this topic, or members subscribed to it",
 )
 @internal_option()
-@click.option("--with-lag", is_flag=True, help="show how many records each group is behind")
-@click.option(
+@option("--with-lag", is_flag=True, help="show how many records each group is behind")
+@option(
     "--sort",
     type=click.Choice(SORTS),
     default="group",

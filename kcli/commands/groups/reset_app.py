@@ -9,7 +9,7 @@ from kcli.commands.shared.command import command
 from kcli.commands.shared.confirm import may_be_agreed
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.offset_spec import has_terminal
-from kcli.commands.shared.options import GROUP, TARGET, TOPIC
+from kcli.commands.shared.options import GROUP, TARGET, TOPIC, option
 from kcli.commands.shared.params import TOPIC_PARTITIONS, TopicPartitions
 from kcli.commands.shared.usage import usage
 
@@ -35,7 +35,7 @@ from kcli.commands.shared.usage import usage
     ),
 )
 @click.argument("application", type=GROUP, metavar="APP")
-@click.option(
+@option(
     "--input-topic",
     "inputs",
     type=TOPIC_PARTITIONS,
@@ -43,16 +43,16 @@ from kcli.commands.shared.usage import usage
     metavar="TOPIC[:LIST]",
     help="only this input, or some of its partitions, as in orders:0,2-4; repeatable; else all inputs",
 )
-@click.option(
+@option(
     "--to",
     type=TARGET,
     metavar="SPEC",
     help="where the inputs are read from: earliest (the default), latest, an offset, +N or -N from the commit, a time",
 )
-@click.option(
+@option(
     "--from-file", metavar="FILE", help="the offsets of the inputs from a csv: [group,]topic,partition,offset"
 )
-@click.option(
+@option(
     "--intermediate-topic",
     "intermediate",
     type=TOPIC,
@@ -60,7 +60,7 @@ from kcli.commands.shared.usage import usage
     metavar="TOPIC",
     help="a topic that the application writes and reads: it is skipped to its end; repeatable",
 )
-@click.option(
+@option(
     "--internal-topic",
     "internal",
     type=TOPIC,

@@ -5,6 +5,7 @@ import click
 from kcli.commands.shared.changing import change_with
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 from kcli.commands.shared.params import TOPIC_PARTITIONS, TopicPartitions
 from kcli.commands.shared.sides import Side
 from kcli.commands.shared.two_clusters import job_option, to_option
@@ -27,7 +28,7 @@ from kcli.core.types import TopicPartition
     "Gaps",
     to_option("written", required=True),
     job_option(),
-    click.option("--all", "everything", is_flag=True, help="all gaps of the job"),
+    option("--all", "everything", is_flag=True, help="all gaps of the job"),
 )
 @pass_invocation
 def accept_gap(

@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping
 
-import click
-
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import DURATION, REPORT_KINDS, CountType
+from kcli.commands.shared.options import DURATION, REPORT_KINDS, CountType, option
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.sides import Side
 from kcli.commands.shared.two_clusters import from_option, job_option, to_option, topics_option
@@ -101,13 +99,13 @@ HEAD = (
 )
 @options(
     "Conditions",
-    click.option(
+    option(
         "--max-lag",
         type=CountType(0),
         metavar="N",
         help="the partitions together are at most N records behind",
     ),
-    click.option(
+    option(
         "--max-lag-time",
         type=DURATION,
         metavar="DUR",

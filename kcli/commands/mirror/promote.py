@@ -1,10 +1,8 @@
 """``kcli mirror promote``: ends a job for good, and states its recovery point."""
 
-import click
-
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import REPORT_KINDS
+from kcli.commands.shared.options import REPORT_KINDS, option
 from kcli.commands.shared.params import DURATION
 from kcli.commands.shared.two_clusters import from_option, job_option, to_option
 from kcli.commands.shared.usage import usage
@@ -34,14 +32,14 @@ from kcli.flows.mirror.settings import MAX_WAIT
     from_option("copied", required=True),
     to_option("written", required=True),
     job_option(),
-    click.option("--source-lost", is_flag=True, help="do not contact the source: promote by what is saved"),
-    click.option(
+    option("--source-lost", is_flag=True, help="do not contact the source: promote by what is saved"),
+    option(
         "--max-wait",
         type=DURATION,
         metavar="DUR",
         help=f"wait so long for producers to be quiet, and for open transactions (default: {MAX_WAIT:.0f}s)",
     ),
-    click.option("--no-verify", is_flag=True, help="do not compare both sides before"),
+    option("--no-verify", is_flag=True, help="do not compare both sides before"),
 )
 @pass_invocation
 def promote(

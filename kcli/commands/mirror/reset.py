@@ -6,7 +6,7 @@ from kcli.commands.shared.changing import change_with
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.offset_spec import has_terminal, offset_spec
-from kcli.commands.shared.options import OfferedType
+from kcli.commands.shared.options import OfferedType, option
 from kcli.commands.shared.params import TOPIC_PARTITIONS, TopicPartitions
 from kcli.commands.shared.sides import Side
 from kcli.commands.shared.two_clusters import from_option, job_option, to_option
@@ -38,7 +38,7 @@ _EXAMPLES = "--offset 1200, --offset earliest, --offset latest (skips what is no
     from_option("copied", required=True),
     to_option("written", required=True),
     job_option(),
-    click.option(
+    option(
         "--offset",
         required=True,
         type=OfferedType("offset", ("earliest", "latest")),

@@ -4,7 +4,7 @@ import click
 
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import REPORT_KINDS
+from kcli.commands.shared.options import REPORT_KINDS, option
 from kcli.commands.shared.params import DURATION
 from kcli.commands.shared.two_clusters import from_option, job_option, to_option
 from kcli.commands.shared.usage import usage
@@ -37,25 +37,23 @@ from kcli.commands.shared.usage import usage
 )
 @options(
     "The way back",
-    click.option(
-        "--follow", is_flag=True, help="go on when everything is copied that was there at the start"
-    ),
-    click.option(
+    option("--follow", is_flag=True, help="go on when everything is copied that was there at the start"),
+    option(
         "--stranded",
         "path",
         metavar="FILE",
         type=click.Path(dir_okay=False),
         help="write the records that only the old source has to FILE, as consume -o ndjson does",
     ),
-    click.option(
+    option(
         "--sync-groups",
         "groups",
         multiple=True,
         metavar="GROUP|GLOB|^REGEX",
         help="also commit the offsets of these groups, besides those of the job; repeatable",
     ),
-    click.option("--verify", is_flag=True, help="compare what was copied back at the end; not with --follow"),
-    click.option(
+    option("--verify", is_flag=True, help="compare what was copied back at the end; not with --follow"),
+    option(
         "--max-wait",
         type=DURATION,
         metavar="DUR",

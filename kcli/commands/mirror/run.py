@@ -8,7 +8,7 @@ import click
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.from_dir import from_dir_option
-from kcli.commands.shared.options import REPORT_KINDS
+from kcli.commands.shared.options import REPORT_KINDS, option
 from kcli.commands.shared.params import DURATION, Rate, checkpoint_option, on_recreate_option, rate_option
 from kcli.commands.shared.serving import Serving, access_options
 from kcli.commands.shared.two_clusters import (
@@ -88,21 +88,19 @@ def _changes(params: Mapping[str, Any]) -> bool:
 )
 @options(
     "How to copy",
-    click.option(
+    option(
         "--exactly-once", is_flag=True, help="copy in transactions of the target: nothing is stored twice"
     ),
     rate_option("limit: records per second, or 10MB/s"),
-    click.option(
-        "--headers", is_flag=True, help="add headers with the record's origin; it re-encodes all batches"
-    ),
-    click.option(
+    option("--headers", is_flag=True, help="add headers with the record's origin; it re-encodes all batches"),
+    option(
         "--sync-groups",
         "groups",
         multiple=True,
         metavar="GROUP|GLOB|^REGEX",
         help="also commit the offsets of these groups on the target, translated; repeatable",
     ),
-    click.option(
+    option(
         "--exclude-groups",
         "groups_excluded",
         multiple=True,
@@ -113,20 +111,20 @@ def _changes(params: Mapping[str, Any]) -> bool:
 )
 @options(
     "Permissions",
-    click.option(
+    option(
         "--sync-acls",
         is_flag=True,
         help="also create the ACLs of the topics, and of the groups, on the target; what lets others write waits for the "
         "promotion",
     ),
-    click.option(
+    option(
         "--map-principal",
         "principals",
         multiple=True,
         metavar="A=B",
         help=r"the ACLs of principal A are for B on the target; '^REGEX=NAME' maps by a pattern; repeatable",
     ),
-    click.option(
+    option(
         "--prune-acls",
         is_flag=True,
         help="delete the ACLs of the topics, and of the groups, that the source does not have; asks",
@@ -134,24 +132,22 @@ def _changes(params: Mapping[str, Any]) -> bool:
 )
 @options(
     "When to end, and proof",
-    click.option(
+    option(
         "--until-caught-up", is_flag=True, help="end when everything is copied that was there at the start"
     ),
-    click.option(
-        "--verify", is_flag=True, help="compare all copied records at the end; implies --until-caught-up"
-    ),
-    click.option(
+    option("--verify", is_flag=True, help="compare all copied records at the end; implies --until-caught-up"),
+    option(
         "--max-wait",
         type=DURATION,
         metavar="DUR",
         help="end a partition that waits for so long: for a cluster that is away, or an open transaction "
         "(default: 60s with --until-caught-up or --verify, else never)",
     ),
-    click.option("--verify-only", is_flag=True, help="compare, and copy nothing"),
+    option("--verify-only", is_flag=True, help="compare, and copy nothing"),
 )
 @options(
     "Watching",
-    click.option(
+    option(
         "--listen",
         metavar="HOST:PORT",
         help="serve /metrics for Prometheus, /healthz and /readyz at this address; :PORT is all addresses, port 0 a free "
@@ -162,7 +158,7 @@ def _changes(params: Mapping[str, Any]) -> bool:
 @options(
     "Position and failures",
     job_option(),
-    click.option(
+    option(
         "--no-standby",
         "stand_by",
         is_flag=True,
@@ -171,7 +167,7 @@ def _changes(params: Mapping[str, Any]) -> bool:
         help="exit with 7 where another process runs the job, instead of waiting to take over",
     ),
     checkpoint_option("keep the position in FILE instead of a topic of the target; not with --exactly-once"),
-    click.option(
+    option(
         "--on-gap",
         type=click.Choice(["fail", "record"]),
         default="fail",
@@ -181,7 +177,7 @@ def _changes(params: Mapping[str, Any]) -> bool:
     on_recreate_option(
         "when a topic of the source is deleted and created again: end it, or copy the new one (default: fail)"
     ),
-    click.option(
+    option(
         "--on-delete",
         type=click.Choice(["keep", "delete"]),
         default="keep",
@@ -303,7 +299,7 @@ def _check(settings: MirrorSettings, *, verify_only: bool) -> None:
 
 def _check_compares(settings: MirrorSettings) -> None:
     """What asks for a change would be left undone, and the exit status would not show it."""
-    for option, given in (
+    for name, given in (
         ("--sync-groups", settings.groups),
         ("--sync-acls", settings.sync_acls),
         ("--sync-configs effective", settings.sync_configs == "effective"),
@@ -312,17 +308,17 @@ def _check_compares(settings: MirrorSettings) -> None:
     ):
         if given:
             raise usage(
-                f"kcli mirror run: {option} with --verify-only",
+                f"kcli mirror run: {name} with --verify-only",
                 why="it compares, and changes nothing",
                 do="leave one of them out",
             )
 
 
 def _check_acls(settings: MirrorSettings) -> None:
-    for option, given in (("--map-principal", settings.principals), ("--prune-acls", settings.prune_acls)):
+    for name, given in (("--map-principal", settings.principals), ("--prune-acls", settings.prune_acls)):
         if given and not settings.sync_acls:
             raise usage(
-                f"kcli mirror run: {option} without --sync-acls",
+                f"kcli mirror run: {name} without --sync-acls",
                 why="no ACLs are synced",
                 do="add --sync-acls",
             )

@@ -1,10 +1,8 @@
 """``kcli mirror status``: the jobs that write to a cluster, who runs them, and how far each partition is."""
 
-import click
-
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import REPORT_KINDS
+from kcli.commands.shared.options import REPORT_KINDS, option
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.sides import Side
 from kcli.commands.shared.two_clusters import to_option
@@ -88,7 +86,7 @@ COLUMNS = (
 @options(
     "Jobs",
     to_option("written", required=True),
-    click.option("--job", metavar="NAME", help="list the jobs of this name only"),
+    option("--job", metavar="NAME", help="list the jobs of this name only"),
 )
 @pass_invocation
 def status(inv: Invocation, /, target: str, job: str | None) -> int:

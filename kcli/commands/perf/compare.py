@@ -9,7 +9,7 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation, stdin_is_terminal
-from kcli.commands.shared.options import REPORT_KINDS
+from kcli.commands.shared.options import REPORT_KINDS, option
 from kcli.commands.shared.params import Word
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
@@ -82,14 +82,14 @@ HEAD = (
 )
 @click.argument("before", metavar="BEFORE")
 @click.argument("after", metavar="AFTER")
-@click.option(
+@option(
     "--threshold",
     type=PERCENT,
     default="5%",
     metavar="PERCENT",
     help="smaller changes are no difference, however certain (default: 5%)",
 )
-@click.option(
+@option(
     "--fail-if",
     "fail_if",
     type=LIMIT,

@@ -14,7 +14,7 @@ from kcli.commands.perf.options import (
 from kcli.commands.perf.result import OUTPUTS
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import GROUP, DurationType
+from kcli.commands.shared.options import GROUP, DurationType, option
 from kcli.commands.shared.params import processes_option
 
 
@@ -41,19 +41,19 @@ from kcli.commands.shared.params import processes_option
 @options(
     "What to read",
     topic_option("the topic to read"),
-    click.option(
+    option(
         "-g",
         "--group",
         type=GROUP,
         metavar="GROUP",
         help="read as members of this group, from its committed offsets on; what is read is committed",
     ),
-    click.option(
+    option(
         "--group-type",
         type=click.Choice(["share"]),
         help="the type of the group: of a share group each record is acknowledged (Kafka 4.1 on)",
     ),
-    click.option(
+    option(
         "--from-latest",
         is_flag=True,
         help="begin at the end of the topic; with -g where the group has committed nothing",
@@ -65,7 +65,7 @@ from kcli.commands.shared.params import processes_option
         "how many records are read, those of the warm-up included, by all processes together in equal shares",
         "how long records are read, after the warm-up; with --num-records whichever ends first",
     ),
-    click.option(
+    option(
         "--idle-timeout",
         type=DurationType(positive=True),
         metavar="DUR",

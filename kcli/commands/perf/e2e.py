@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import click
-
 from kcli.commands.perf.options import (
     EndToEndOptions,
     amount_options,
@@ -16,7 +14,7 @@ from kcli.commands.perf.options import (
 from kcli.commands.perf.result import OUTPUTS
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import GROUP, DurationType
+from kcli.commands.shared.options import GROUP, DurationType, option
 
 
 @command(
@@ -58,14 +56,14 @@ from kcli.commands.shared.options import GROUP, DurationType
         "before was received (default: -1)"
     ),
     warmup_option("the first N records are sent but not measured (default: 0)"),
-    click.option(
+    option(
         "-g",
         "--group",
         type=GROUP,
         metavar="GROUP",
         help="receive as the only member of this group, which commits; other members are an error",
     ),
-    click.option(
+    option(
         "--idle-timeout",
         type=DurationType(positive=True),
         default="10s",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.commands.shared.options import TOPIC, CountType, DurationType
+from kcli.commands.shared.options import TOPIC, CountType, DurationType, option
 from kcli.commands.shared.params import DELIMITER, SIZE_RANGE, THROUGHPUT, Rate, Word
 from kcli.core.classes import dataclass
 from kcli.flows.perf.limits import KEYS, Limit, parse_limit
@@ -113,14 +113,14 @@ class EndToEndOptions(SendOptions):
 
 def topic_option(text: str) -> Decorator:
     """``-t TOPIC``."""
-    return click.option("-t", "--topic", type=TOPIC, required=True, metavar="TOPIC", help=text)
+    return option("-t", "--topic", type=TOPIC, required=True, metavar="TOPIC", help=text)
 
 
 def amount_options(records: str, duration: str) -> Decorator:
     """``--num-records`` and ``--duration``, with their help texts."""
     options = (
-        click.option("--num-records", type=CountType(1), metavar="N", help=records),
-        click.option("--duration", type=DurationType(positive=True), metavar="DUR", help=duration),
+        option("--num-records", type=CountType(1), metavar="N", help=records),
+        option("--duration", type=DurationType(positive=True), metavar="DUR", help=duration),
     )
     return lambda function: _with(function, options)
 
@@ -136,12 +136,12 @@ def made_value_options(function: Any) -> Any:
 
 
 _TRANSACTION_OPTIONS = (
-    click.option(
+    option(
         "--transactional-id",
         metavar="ID",
         help="send in transactions with this transactional id; of several processes with ID-0, ID-1 and so on",
     ),
-    click.option(
+    option(
         "--transaction-duration",
         type=DurationType(positive=True),
         metavar="DUR",
@@ -149,25 +149,25 @@ _TRANSACTION_OPTIONS = (
         "random one",
     ),
 )
-_RECORD_SIZE = click.option(
+_RECORD_SIZE = option(
     "--record-size",
     type=SIZE_RANGE,
     metavar="SIZE|MIN..MAX",
     help="bytes of a value; all sizes of a range are equally frequent (default: 1KiB)",
 )
-_PAYLOAD_FILE = click.option(
+_PAYLOAD_FILE = option(
     "--payload-file",
     type=click.Path(exists=True, dir_okay=False, readable=True),
     metavar="FILE",
     help="send the lines of FILE, in order and over and over, instead of made values",
 )
-_PAYLOAD_DELIMITER = click.option(
+_PAYLOAD_DELIMITER = option(
     "--payload-delimiter",
     type=DELIMITER,
     metavar="DELIM",
     help=r"what ends a value in --payload-file; escapes \n \t \0 \xNN (default: \n)",
 )
-_COMPRESSIBLE = click.option(
+_COMPRESSIBLE = option(
     "--compressible",
     type=SHARE,
     metavar="SHARE",
@@ -176,13 +176,13 @@ _COMPRESSIBLE = click.option(
 )
 
 
-_KEYS = click.option(
+_KEYS = option(
     "--keys",
     type=Word("keys", parse_keys),
     metavar="range:N|random:N",
     help="keys 0 to N-1, one after the other or chosen at random (default: none)",
 )
-_SEED = click.option(
+_SEED = option(
     "--seed",
     type=CountType(0),
     default=0,
@@ -193,12 +193,12 @@ _SEED = click.option(
 
 def throughput_option(text: str) -> Decorator:
     """``--throughput``."""
-    return click.option("--throughput", type=THROUGHPUT, default="-1", metavar="N|SIZE/s", help=text)
+    return option("--throughput", type=THROUGHPUT, default="-1", metavar="N|SIZE/s", help=text)
 
 
 def warmup_option(text: str) -> Decorator:
     """``--warmup-records``."""
-    return click.option("--warmup-records", type=CountType(0), default=0, metavar="N", help=text)
+    return option("--warmup-records", type=CountType(0), default=0, metavar="N", help=text)
 
 
 def transaction_options(function: Any) -> Any:
@@ -212,14 +212,14 @@ def report_options(function: Any) -> Any:
 
 
 _REPORT_OPTIONS = (
-    click.option(
+    option(
         "--reporting-interval",
         type=DurationType(positive=True),
         default="5s",
         metavar="DUR",
         help="how often a line of figures is written while the test runs (default: 5s)",
     ),
-    click.option(
+    option(
         "--fail-if",
         "fail_if",
         type=LIMIT,
@@ -227,7 +227,7 @@ _REPORT_OPTIONS = (
         metavar="CONDITION",
         help="exit with 8 if this is true at the end, as 'p99>50ms', 'rate<100k' or 'errors>0'; repeatable",
     ),
-    click.option(
+    option(
         "--html",
         metavar="FILE",
         help="also write the result as a page with plots; it is replaced atomically",
@@ -236,6 +236,6 @@ _REPORT_OPTIONS = (
 
 
 def _with(function: Any, options: tuple[Decorator, ...]) -> Any:
-    for option in reversed(options):
-        function = option(function)
+    for decorate in reversed(options):
+        function = decorate(function)
     return function

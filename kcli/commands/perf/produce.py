@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import click
-
 from kcli.commands.perf.options import (
     ProduceOptions,
     amount_options,
@@ -17,6 +15,7 @@ from kcli.commands.perf.options import (
 from kcli.commands.perf.result import OUTPUTS
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 from kcli.commands.shared.params import processes_option
 
 
@@ -73,7 +72,7 @@ from kcli.commands.shared.params import processes_option
 )
 @options(
     "Result",
-    click.option(
+    option(
         "--verify",
         is_flag=True,
         help="read back what was confirmed: exit with 5 if records are lost, there twice, or in another order",

@@ -23,15 +23,12 @@ from kcli.commands.shared.command import command, options
 from kcli.commands.shared.confirm import show_plan
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.from_dir import check_ends, from_dir_option
-from kcli.commands.shared.options import POSITIVE_DURATION, REPORT_KINDS, TOPIC
+from kcli.commands.shared.options import POSITIVE_DURATION, REPORT_KINDS, TOPIC, option
 from kcli.commands.shared.params import (
     OFFSET_WORDS,
     Word,
     exact_times_option,
-    instant,
     offset_option,
-    offset_range,
-    parse_partitions,
     partitions_option,
     serde_option,
     since_option,
@@ -40,6 +37,7 @@ from kcli.commands.shared.params import (
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.usage import usage
+from kcli.commands.shared.words import instant, offset_range, parse_partitions
 from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import RangeSpec
@@ -265,10 +263,8 @@ class ExportOptions:
     since_option("start at this time: 3h (ago), 2026-11-21T10:00Z", _INSTANT),
     until_option("stop at this time (default: the end now)", _INSTANT),
     exact_times_option(),
-    click.option(
-        "--with-groups", is_flag=True, help="also keep the positions of all groups that read the topics"
-    ),
-    click.option(
+    option("--with-groups", is_flag=True, help="also keep the positions of all groups that read the topics"),
+    option(
         "--with-config",
         is_flag=True,
         help="also keep what is configured on the topics, their partitions and replication factor",
@@ -276,48 +272,46 @@ class ExportOptions:
 )
 @options(
     "How to export",
-    click.option(
+    option(
         "--format",
         "form",
         type=click.Choice(FORMATS),
         default="parquet",
         help="parquet; what `kcli consume -o` prints: ndjson, csv, raw; or a table: delta, iceberg (default: parquet)",
     ),
-    click.option(
+    option(
         "--catalog",
         metavar="URL",
         help="of Iceberg: a REST or SQL catalog, or a name in .pyiceberg.yaml (default: a file of SQLite in DIR)",
     ),
-    click.option(
+    option(
         "--partition-by",
         type=_PARTITION_BY,
         metavar="date|hour[=ZONE]",
         help="with folders date=… or date=…/hour=… for the records' times, of UTC or of a zone such as Europe/Berlin",
     ),
-    click.option(
+    option(
         "--typed",
         is_flag=True,
         help="with decoded columns beside the bytes: of values by the schema registry, and as -s says",
     ),
     serde_option("with --typed: decode keys or values with this serde: {names}"),
-    click.option(
-        "--append", is_flag=True, help="add what has arrived since the last run, up to the ends of now"
-    ),
-    click.option(
+    option("--append", is_flag=True, help="add what has arrived since the last run, up to the ends of now"),
+    option(
         "--on-gap",
         type=click.Choice(["fail", "record"]),
         help="with --append, when records were removed since the last run: end, or record the gap and continue "
         "(default: fail)",
     ),
-    click.option(
+    option(
         "--on-recreate",
         type=click.Choice(["fail", "record"]),
         help="with --append, when a topic was deleted and created again: end, or record it and export the new one beside "
         "the old (default: fail)",
     ),
-    click.option("--compact", is_flag=True, help="merge the small files of each partition, after all else"),
-    click.option("--continuous", is_flag=True, help="go on with what arrives, until Ctrl-C"),
-    click.option(
+    option("--compact", is_flag=True, help="merge the small files of each partition, after all else"),
+    option("--continuous", is_flag=True, help="go on with what arrives, until Ctrl-C"),
+    option(
         "--slice",
         "interval",
         type=POSITIVE_DURATION,

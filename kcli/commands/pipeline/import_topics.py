@@ -21,7 +21,7 @@ from kcli.commands.pipeline.jobs import (
 )
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import ClusterName, Invocation, pass_invocation
-from kcli.commands.shared.options import REPORT_KINDS
+from kcli.commands.shared.options import REPORT_KINDS, option
 from kcli.commands.shared.two_clusters import map_topic_option, partitions_kept_option
 from kcli.commands.shared.usage import usage
 from kcli.core.errors import KcliError
@@ -62,10 +62,10 @@ if TYPE_CHECKING:
 @partitions_kept_option("restore")
 @options(
     "Beside the records",
-    click.option(
+    option(
         "--with-groups", is_flag=True, help="set the positions of groups, each at the record that it was at"
     ),
-    click.option("--with-config", is_flag=True, help="configure the topics as those of the export"),
+    option("--with-config", is_flag=True, help="configure the topics as those of the export"),
 )
 @kept_options("import")
 @job_options

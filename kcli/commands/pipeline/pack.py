@@ -6,6 +6,7 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 from kcli.core.exit_codes import ExitCode
 from kcli.core.kernels.active import IMPLEMENTATION
 from kcli.output.progress import size_text
@@ -22,7 +23,7 @@ from kcli.output.progress import size_text
         ),
     ),
 )
-@click.option(
+@option(
     "--file",
     type=click.Path(dir_okay=False),
     metavar="FILE",

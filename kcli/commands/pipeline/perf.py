@@ -1,7 +1,5 @@
 """``kcli pipeline perf``: load a topic from many tasks."""
 
-import click
-
 from kcli.commands.pipeline.jobs import (
     READS,
     TaskOptions,
@@ -14,7 +12,7 @@ from kcli.commands.pipeline.jobs import (
 from kcli.commands.shared.command import command
 from kcli.commands.shared.confirm import show_plan
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import REPORT_KINDS, TOPIC, CountType, DurationType
+from kcli.commands.shared.options import REPORT_KINDS, TOPIC, CountType, DurationType, option
 from kcli.commands.shared.params import SIZE_RANGE, THROUGHPUT, Rate
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.usage import usage
@@ -48,33 +46,33 @@ from kcli.output.progress import counted
         ),
     ),
 )
-@click.option(
+@option(
     "-t", "--topic", type=TOPIC, required=True, metavar="TOPIC", help="the topic to write to; it must exist"
 )
-@click.option(
+@option(
     "--num-records", type=CountType(1), metavar="N", help="how many records are sent by all tasks together"
 )
-@click.option(
+@option(
     "--duration",
     type=DurationType(positive=True),
     metavar="DUR",
     help="how long a task sends; with --num-records whichever ends first",
 )
-@click.option(
+@option(
     "--record-size",
     type=SIZE_RANGE,
     default="1KiB",
     metavar="SIZE|MIN..MAX",
     help="bytes of a value; all sizes of a range are equally frequent (default: 1KiB)",
 )
-@click.option(
+@option(
     "--throughput",
     type=THROUGHPUT,
     default="-1",
     metavar="N|SIZE/s",
     help="at most N records, or SIZE bytes of values, per second by all tasks together; -1: no limit (default: -1)",
 )
-@click.option(
+@option(
     "--tasks",
     "number",
     type=CountType(1, 10_000),

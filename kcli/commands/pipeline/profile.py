@@ -15,7 +15,7 @@ from kcli.commands.pipeline.jobs import (
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.from_dir import from_dir_option
-from kcli.commands.shared.options import REPORT_KINDS, TOPIC, CountType
+from kcli.commands.shared.options import REPORT_KINDS, TOPIC, CountType, option
 from kcli.commands.shared.params import (
     exact_times_option,
     offset_option,
@@ -60,7 +60,7 @@ from kcli.pipeline.arrow_library import check_pyarrow
     since_option("only records from TIME on: 3h (ago), an ISO date, an epoch"),
     until_option("only records before TIME"),
     exact_times_option(),
-    click.option(
+    option(
         "--sample",
         type=CountType(0),
         default=10_000,
@@ -71,14 +71,14 @@ from kcli.pipeline.arrow_library import check_pyarrow
 )
 @options(
     "Result",
-    click.option(
+    option(
         "--top",
         type=CountType(0),
         default=20,
         metavar="N",
         help="how many of the most frequent keys to show (default: 20)",
     ),
-    click.option("--html", metavar="FILE", help="also write a page with plots; it is replaced atomically"),
+    option("--html", metavar="FILE", help="also write a page with plots; it is replaced atomically"),
 )
 @job_options
 @pass_invocation

@@ -14,7 +14,7 @@ from kcli.commands.pipeline.query_rows import clear_the_way, result_rows
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.from_dir import check_ends
-from kcli.commands.shared.options import TOPIC
+from kcli.commands.shared.options import TOPIC, option
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.usage import usage
@@ -76,7 +76,7 @@ OUTPUTS = ("table", "plain", "tsv", "csv", "json", "ndjson", "yaml", "parquet")
     ),
 )
 @click.argument("topics", nargs=-1, required=True, type=TOPIC, metavar="TOPIC… [DIR]")
-@click.option(
+@option(
     "--sql", required=True, metavar="SQL", help="the query, in Spark SQL; the records are the table source"
 )
 @query_options

@@ -10,7 +10,7 @@ import click
 from kcli.commands.pipeline.jobs import TaskOptions, job_options
 from kcli.commands.shared.command import options
 from kcli.commands.shared.from_dir import from_dir_option
-from kcli.commands.shared.options import DURATION, POSITIVE_DURATION, CountType
+from kcli.commands.shared.options import DURATION, POSITIVE_DURATION, CountType, option
 from kcli.commands.shared.params import exact_times_option, serde_option, since_option, until_option
 from kcli.core.classes import dataclass
 
@@ -37,22 +37,20 @@ class QueryOptions:
 
 
 _FOLLOW = (
-    click.option(
-        "--follow", is_flag=True, help="go on with the records that arrive: rows, or windows that close"
-    ),
-    click.option(
+    option("--follow", is_flag=True, help="go on with the records that arrive: rows, or windows that close"),
+    option(
         "--late",
         type=DURATION,
         metavar="DUR",
         help="keep windows open for records that are so much older than the newest (default: 0s)",
     ),
-    click.option(
+    option(
         "--idle-after",
         type=POSITIVE_DURATION,
         metavar="DUR",
         help="windows do not wait for a partition in which nothing has arrived for so long (default: 10s)",
     ),
-    click.option(
+    option(
         "--idle-timeout",
         type=POSITIVE_DURATION,
         metavar="DUR",
@@ -63,10 +61,10 @@ _FOLLOW = (
 
 def query_options(function: F) -> F:
     """Decorates a command whose arguments are the fields of ``QueryOptions``, but for topics and SQL."""
-    for option in reversed(
+    for decorate in reversed(
         (
             from_dir_option(),
-            click.option(
+            option(
                 "--engine",
                 type=click.Choice(("auto", "duckdb", "spark")),
                 default="auto",
@@ -76,7 +74,7 @@ def query_options(function: F) -> F:
             since_option("read records from this time on: 3h (ago), yesterday"),
             until_option("read records up to this time"),
             exact_times_option(),
-            click.option("--limit", type=CountType(1), metavar="N", help="at most N rows of the result"),
+            option("--limit", type=CountType(1), metavar="N", help="at most N rows of the result"),
             serde_option(
                 "decode keys and values, for key:PATH, value:PATH, key_json and value_json: {names}"
             ),
@@ -84,5 +82,5 @@ def query_options(function: F) -> F:
             job_options,
         )
     ):
-        function = option(function)
+        function = decorate(function)
     return function

@@ -19,7 +19,7 @@ from kcli.commands.pipeline.jobs import (
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import REPORT_KINDS, TOPIC, CountType
+from kcli.commands.shared.options import REPORT_KINDS, TOPIC, CountType, option
 from kcli.commands.shared.params import check_topic_name, exact_times_option, since_option, until_option
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.topic_choice import Topics
@@ -101,13 +101,11 @@ class ReplayOptions:
 @click.argument("topic", type=TOPIC)
 @options(
     "What to send again",
-    click.option(
+    option(
         "--where", metavar="SQL", help="only records that meet this condition, as in `kcli pipeline query`"
     ),
-    click.option(
-        "--dedupe", type=click.Choice(["key"]), help="of the records of a key, send the last one only"
-    ),
-    click.option(
+    option("--dedupe", type=click.Choice(["key"]), help="of the records of a key, send the last one only"),
+    option(
         "--max-replays",
         type=CountType(1),
         default=3,
@@ -120,7 +118,7 @@ class ReplayOptions:
 )
 @options(
     "Where to, and how",
-    click.option(
+    option(
         "--to",
         "target",
         required=True,

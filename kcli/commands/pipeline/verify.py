@@ -20,7 +20,7 @@ from kcli.commands.shared.command import command, options
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.from_dir import from_dir_option
-from kcli.commands.shared.options import REPORT_KINDS
+from kcli.commands.shared.options import REPORT_KINDS, option
 from kcli.commands.shared.params import exact_times_option, since_option, until_option
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.sides import Side, source_side
@@ -117,19 +117,19 @@ class VerifyOptions:
 )
 @options(
     "How to compare",
-    click.option(
+    option(
         "--level",
         type=click.Choice(LEVELS),
         default="digest",
         help="offsets: numbers of offsets only, nothing is read; digest: all records, by digests; records: also name the "
         "first ten that differ, are missing or too many, with their keys (default: digest)",
     ),
-    click.option(
+    option(
         "--compacted",
         is_flag=True,
         help="compare the last record of each key, whatever compaction has removed before it",
     ),
-    click.option(
+    option(
         "--repair",
         is_flag=True,
         help="write to the target what it lacks: records at the end of a partition; with --compacted last records "

@@ -6,7 +6,7 @@ import click
 
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import TOPIC, CountType
+from kcli.commands.shared.options import TOPIC, CountType, option
 from kcli.commands.shared.params import (
     CODEC,
     DELIMITER,
@@ -68,7 +68,7 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "csv-objects", "file", "fail
 @click.argument("files", nargs=-1, metavar="[FILE…]")
 @options(
     "Input",
-    click.option(
+    option(
         "-t",
         "--topic",
         "named",
@@ -77,7 +77,7 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "csv-objects", "file", "fail
         metavar="TOPIC",
         help="the topic, if it is not the first argument; then all arguments are FILEs",
     ),
-    click.option(
+    option(
         "-i",
         "--input",
         "input_format",
@@ -85,7 +85,7 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "csv-objects", "file", "fail
         help="what the input is: csv has a header line, raw four bytes of length before each value, file is one record "
         "per FILE, failed what --failed collected (default: lines)",
     ),
-    click.option(
+    option(
         "-f",
         "--format",
         "pattern",
@@ -94,21 +94,21 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "csv-objects", "file", "fail
         help=r"read records by a pattern, such as -f '%k\t%v\n'; sizes as in '%R%s'",
     ),
     delimiter_option(r"what ends a record, one byte or more; escapes \n \t \0 \xNN (default: \n)"),
-    click.option(
+    option(
         "-K",
         "--key-delimiter",
         type=DELIMITER,
         metavar="DELIM",
         help="split lines into key and value at the first DELIM; a line without it has no key",
     ),
-    click.option("-Z", "--empty-is-null", is_flag=True, help="empty keys and empty values become null"),
+    option("-Z", "--empty-is-null", is_flag=True, help="empty keys and empty values become null"),
     null_marker_option("a key or value that is STR becomes null"),
-    click.option("--tee", is_flag=True, help="copy the input to stdout as it is read"),
+    option("--tee", is_flag=True, help="copy the input to stdout as it is read"),
 )
 @options(
     "Records",
-    click.option("-k", "--key", metavar="KEY", help="key of all records"),
-    click.option(
+    option("-k", "--key", metavar="KEY", help="key of all records"),
+    option(
         "-H",
         "--header",
         "headers",
@@ -118,28 +118,28 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "csv-objects", "file", "fail
         help=r"header of all records; NAME= is empty, NAME alone is null (write colons in it as \:); @FILE has one a "
         "line. Repeatable",
     ),
-    click.option("--value", metavar="VALUE", help="send one record with this value, and read no input"),
-    click.option("--tombstone", is_flag=True, help="send one record with a null value, for the key of -k"),
-    click.option(
+    option("--value", metavar="VALUE", help="send one record with this value, and read no input"),
+    option("--tombstone", is_flag=True, help="send one record with a null value, for the key of -k"),
+    option(
         "--key-from",
         type=VALUE_PATH,
         metavar="FIELD",
         help="key of each record from its JSON value, such as value.customer.id; a text as it is, else as JSON",
     ),
-    click.option(
+    option(
         "--headers-from",
         type=VALUE_PATH,
         metavar="FIELD",
         help="headers of each record from an object in its JSON value: a header for each member",
     ),
-    click.option(
+    option(
         "--partition-from",
         type=VALUE_PATH,
         metavar="FIELD",
         help="partition of each record from a number in its JSON value",
     ),
-    click.option("-p", "--partition", type=CountType(0), metavar="N", help="partition of all records"),
-    click.option(
+    option("-p", "--partition", type=CountType(0), metavar="N", help="partition of all records"),
+    option(
         "--partitioner",
         type=click.Choice(["murmur2", "consistent", "hashcode", "random", "roundrobin", "manual"]),
         help="which partition a key belongs to: murmur2 is Java's, consistent librdkafka's; manual is the one that the "
@@ -149,51 +149,51 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "csv-objects", "file", "fail
 )
 @options(
     "Delivery",
-    click.option(
+    option(
         "-z",
         "--compression",
         type=CODEC,
         metavar="CODEC[:LEVEL]",
         help=f"{', '.join(CODEC_NAMES[:-1])} or {CODEC_NAMES[-1]}; levels as in gzip:6",
     ),
-    click.option(
+    option(
         "--acks",
         type=click.Choice(["all", "1", "0"]),
         help="which replicas must confirm: all in sync, only the leader, or none (default: all)",
     ),
-    click.option(
+    option(
         "--idempotent/--no-idempotent",
         "idempotent",
         default=None,
         help="number the batches, so that a retry is never stored twice (default: on with acks=all)",
     ),
-    click.option(
+    option(
         "--transactional-id",
         metavar="ID",
         help="send in transactions with this transactional id; with --checkpoint nothing is stored twice, "
         "even after a kill",
     ),
-    click.option(
+    option(
         "--transaction-every",
         type=CountType(1),
         metavar="N",
         help="end a transaction after N records; after 5 s or 8 MB in any case (default: 10000)",
     ),
     rate_option("limit per second: 1000 (records), or 10MB/s (of input)"),
-    click.option("--allow-auto-topic-creation", is_flag=True, help="let the brokers create an unknown topic"),
+    option("--allow-auto-topic-creation", is_flag=True, help="let the brokers create an unknown topic"),
     processes_option(
         "parse and encode in N processes, and compress in as many threads; order stays as it is"
     ),
 )
 @options(
     "Failures and repetition",
-    click.option(
+    option(
         "--expect",
         type=EXPECTATION,
         metavar="N|N..M|N..",
         help="exit code 8 unless so many records of this run are confirmed",
     ),
-    click.option(
+    option(
         "--failed",
         metavar="FILE",
         help="write input that was not stored to FILE: JSON lines with line number and reason",
@@ -202,7 +202,7 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "csv-objects", "file", "fail
         "record in FILE how far the input is confirmed; the same command resumes from there, unless the topic was "
         "deleted and recreated"
     ),
-    click.option(
+    option(
         "--on-bad-input",
         type=click.Choice(["report", "fail"]),
         default="report",

@@ -4,6 +4,7 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 
 
 @command(
@@ -24,7 +25,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
     ),
 )
 @click.argument("name")
-@click.option("--replace", is_flag=True, help="replace a profile of that name")
+@option("--replace", is_flag=True, help="replace a profile of that name")
 @pass_invocation
 def add_profile(inv: Invocation, name: str, replace: bool) -> int:
     """Add a profile with the options of this command line: -b, -X, -F and --client-id.

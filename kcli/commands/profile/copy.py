@@ -4,7 +4,7 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import PROFILE
+from kcli.commands.shared.options import PROFILE, option
 
 
 @command(
@@ -15,7 +15,7 @@ from kcli.commands.shared.options import PROFILE
 )
 @click.argument("source", type=PROFILE, metavar="A")
 @click.argument("target", metavar="B")
-@click.option("--replace", is_flag=True, help="replace a profile of the new name")
+@option("--replace", is_flag=True, help="replace a profile of the new name")
 @pass_invocation
 def copy_profile(inv: Invocation, source: str, target: str, replace: bool) -> int:
     """Add a profile B with the options and marks of A.

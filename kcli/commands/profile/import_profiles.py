@@ -4,7 +4,7 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import OfferedType
+from kcli.commands.shared.options import OfferedType, option
 
 _TOOLS = ("kcat", "kafkactl", "rpk", "kaf", "kcl")
 _FORMATS = (*_TOOLS, "properties")
@@ -21,13 +21,11 @@ _FORMATS = (*_TOOLS, "properties")
     ),
 )
 @click.argument("source", type=OfferedType("source", _TOOLS), metavar="FILE|" + "|".join(_TOOLS))
-@click.option(
-    "--name", metavar="NAME", help="name of the profile, where the file has one cluster without a name"
-)
-@click.option(
+@option("--name", metavar="NAME", help="name of the profile, where the file has one cluster without a name")
+@option(
     "--format", "form", type=click.Choice(_FORMATS), help="whose file it is (default: by name and content)"
 )
-@click.option("--replace", is_flag=True, help="replace profiles that have the same names")
+@option("--replace", is_flag=True, help="replace profiles that have the same names")
 @pass_invocation
 def import_profiles(inv: Invocation, source: str, name: str | None, form: str | None, replace: bool) -> int:
     """Add profiles from the file of another tool, or from a Java .properties file.

@@ -6,6 +6,7 @@ from kcli.commands.quorum._types import CONTROLLER, DIRECTORY, ENDPOINT
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 from kcli.core.admin.quorum import Endpoint
 
 
@@ -26,7 +27,7 @@ from kcli.core.admin.quorum import Endpoint
     ),
 )
 @click.argument("node", type=CONTROLLER, metavar="ID")
-@click.option(
+@option(
     "--endpoint",
     "endpoints",
     type=ENDPOINT,
@@ -34,7 +35,7 @@ from kcli.core.admin.quorum import Endpoint
     metavar="[NAME://]HOST:PORT",
     help="where it listens, for each of controller.listener.names; repeatable (default: as its broker reports)",
 )
-@click.option(
+@option(
     "--directory-id",
     type=DIRECTORY,
     metavar="ID",

@@ -1,10 +1,8 @@
 """``kcli quorum describe``: show the quorum of the controllers."""
 
-import click
-
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import DURATION, LIKE_A_DURATION, AttachedOption
+from kcli.commands.shared.options import DURATION, LIKE_A_DURATION, AttachedOption, option
 
 
 @command(
@@ -17,7 +15,7 @@ from kcli.commands.shared.options import DURATION, LIKE_A_DURATION, AttachedOpti
         ("kcli quorum describe -o json", "for scripts"),
     ),
 )
-@click.option(
+@option(
     "-w",
     "--watch",
     cls=AttachedOption,

@@ -6,6 +6,7 @@ from kcli.commands.quorum._types import CONTROLLER, DIRECTORY
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 
 
 @command(
@@ -22,9 +23,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
     ),
 )
 @click.argument("node", type=CONTROLLER, metavar="ID")
-@click.option(
-    "--directory-id", type=DIRECTORY, metavar="ID", help="only if its metadata log is in this directory"
-)
+@option("--directory-id", type=DIRECTORY, metavar="ID", help="only if its metadata log is in this directory")
 @pass_invocation
 def remove_controller(inv: Invocation, node: int, directory_id: str | None) -> int:
     """Remove a controller from the voters of the quorum: it becomes an observer, until it is stopped.

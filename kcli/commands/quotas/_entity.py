@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import click
-
+from kcli.commands.shared.options import option
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.quotas import CLIENT_ID, IP, USER
 from kcli.flows.quotas.values import name_of
@@ -18,12 +17,12 @@ _OPTIONS = {USER: "--user", CLIENT_ID: "--client-id", IP: "--ip"}
 
 def entity_options(function: F) -> F:
     """The options that name what a quota is for."""
-    for option in (
-        click.option("--ip", "ip", metavar="ADDRESS", help="an IP address; only connection_creation_rate"),
-        click.option("--client-id", "of_client_id", metavar="ID", help="clients with this client.id"),
-        click.option("--user", "user", metavar="NAME", help="an authenticated user; '<default>': those without quotas"),
+    for decorate in (
+        option("--ip", "ip", metavar="ADDRESS", help="an IP address; only connection_creation_rate"),
+        option("--client-id", "of_client_id", metavar="ID", help="clients with this client.id"),
+        option("--user", "user", metavar="NAME", help="an authenticated user; '<default>': those without quotas"),
     ):  # fmt: skip
-        function = option(function)
+        function = decorate(function)
     return function
 
 

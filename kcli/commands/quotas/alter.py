@@ -3,12 +3,11 @@
 import ipaddress
 from collections.abc import Mapping, Sequence
 
-import click
-
 from kcli.commands.quotas._entity import entity_options, entity_parts
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 from kcli.commands.shared.usage import nearest, usage
 from kcli.core.admin.quotas import IP, QuotaEntity
 from kcli.flows.quotas.values import BYTES, KEYS_OF_CLIENTS, KEYS_OF_IPS, UNITS, parse_bytes, parse_plain
@@ -28,8 +27,8 @@ from kcli.flows.quotas.values import BYTES, KEYS_OF_CLIENTS, KEYS_OF_IPS, UNITS,
     ),
 )
 @entity_options
-@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="set a quota; repeatable")
-@click.option("--unset", "unsets", multiple=True, metavar="KEY", help="remove a quota; repeatable")
+@option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="set a quota; repeatable")
+@option("--unset", "unsets", multiple=True, metavar="KEY", help="remove a quota; repeatable")
 @pass_invocation
 def alter_quotas(
     inv: Invocation,
@@ -82,11 +81,11 @@ def _check_entity(parts: Mapping[str, str | None]) -> None:
 def _changes(sets: Sequence[str], unsets: Sequence[str], keys: Sequence[str]) -> dict[str, float | None]:
     """Key → new value, None for one to be removed. Removed keys are checked later: brokers may have others."""
     found: dict[str, float | None] = {}
-    for option, text in (*(("--set", text) for text in sets), *(("--unset", text) for text in unsets)):
+    for name, text in (*(("--set", text) for text in sets), *(("--unset", text) for text in unsets)):
         key, sign, value = map(str.strip, text.partition("="))
-        if not key or bool(sign) != (option == "--set"):
+        if not key or bool(sign) != (name == "--set"):
             raise usage(
-                f"quotas alter: {option} {text} is not {'KEY=VALUE' if option == '--set' else 'a key'}",
+                f"quotas alter: {name} {text} is not {'KEY=VALUE' if name == '--set' else 'a key'}",
                 why="there is no key" if not key else "--unset takes a key only" if sign else "there is no =",
                 do=f"write --set {keys[0]}={_EXAMPLES[UNITS[keys[0]]]} or --unset {keys[0]}, for example",
             )
@@ -96,9 +95,9 @@ def _changes(sets: Sequence[str], unsets: Sequence[str], keys: Sequence[str]) ->
                 why="a key can be changed once at a time",
                 do="name it once",
             )
-        if option == "--set":
+        if name == "--set":
             check_key(key, keys)
-        found[key] = _value(key, value) if option == "--set" else None
+        found[key] = _value(key, value) if name == "--set" else None
     if not found:
         raise usage(
             "quotas alter: nothing to change",

@@ -1,11 +1,9 @@
 """``kcli reassign cancel``: cancel moves in progress."""
 
-import click
-
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import TOPIC
+from kcli.commands.shared.options import TOPIC, option
 from kcli.commands.shared.usage import usage
 
 
@@ -16,7 +14,7 @@ from kcli.commands.shared.usage import usage
         ("kcli reassign cancel --all --yes", "all that is being moved, in a script"),
     ),
 )
-@click.option(
+@option(
     "-t",
     "--topic",
     "topics",
@@ -25,7 +23,7 @@ from kcli.commands.shared.usage import usage
     metavar="TOPIC",
     help="the partitions of this topic; repeatable",
 )
-@click.option("--all", "every", is_flag=True, help="all partitions that are being moved")
+@option("--all", "every", is_flag=True, help="all partitions that are being moved")
 @pass_invocation
 def cancel_reassignment(inv: Invocation, topics: tuple[str, ...], every: bool) -> int:
     """Cancel moves in progress: partitions keep the replicas that they had before.

@@ -4,7 +4,7 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import TOPIC, CountType
+from kcli.commands.shared.options import TOPIC, CountType, option
 from kcli.commands.shared.params import BROKERS
 
 
@@ -17,7 +17,7 @@ from kcli.commands.shared.params import BROKERS
         ("kcli reassign plan -o json", "the moves with their bytes, for scripts"),
     ),
 )
-@click.option(
+@option(
     "-t",
     "--topic",
     "topics",
@@ -26,19 +26,19 @@ from kcli.commands.shared.params import BROKERS
     metavar="TOPIC",
     help="only this topic (default: all, internal ones too); repeatable",
 )
-@click.option(
+@option(
     "--brokers",
     type=BROKERS,
     metavar="LIST",
     help="the brokers that are to have the replicas, as in 1,2,3 (default: all that are alive)",
 )
-@click.option(
+@option(
     "--replication-factor",
     type=CountType(1, 32767),
     metavar="N",
     help="the number of replicas of each partition (default: as it is)",
 )
-@click.option("--disable-rack-aware", is_flag=True, help="place replicas as if all brokers were in one rack")
+@option("--disable-rack-aware", is_flag=True, help="place replicas as if all brokers were in one rack")
 @click.argument("path", required=False, metavar="[FILE]")
 @pass_invocation
 def plan_reassignment(

@@ -6,6 +6,7 @@ from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation, stdin_is_terminal
 from kcli.commands.shared.move_watch import wait_for_moves
+from kcli.commands.shared.options import option
 from kcli.commands.shared.params import RATE, Rate, bytes_a_second
 
 
@@ -21,18 +22,18 @@ from kcli.commands.shared.params import RATE, Rate, bytes_a_second
     ),
 )
 @click.argument("path", metavar="FILE")
-@click.option(
+@option(
     "--throttle",
     type=RATE,
     metavar="RATE",
     help="limit what each broker sends and receives for moves, as in 50MB/s (default: no limit)",
 )
-@click.option(
+@option(
     "--disallow-replication-factor-change",
     is_flag=True,
     help="refuse a partition that would have more or fewer replicas",
 )
-@click.option("--watch", is_flag=True, help="wait for the end, and show how far it is")
+@option("--watch", is_flag=True, help="wait for the end, and show how far it is")
 @pass_invocation
 def run_reassignment(
     inv: Invocation, path: str, throttle: Rate | None, disallow_replication_factor_change: bool, watch: bool

@@ -4,6 +4,7 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 
 
 @command(
@@ -16,7 +17,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
     ),
 )
 @click.argument("path", required=False, metavar="[FILE]")
-@click.option("--watch", is_flag=True, help="wait for the end, and show how far it is")
+@option("--watch", is_flag=True, help="wait for the end, and show how far it is")
 @pass_invocation
 def reassignment_status(inv: Invocation, path: str | None, watch: bool) -> int:
     """Show the partitions that are being moved, or how far those of FILE are.

@@ -4,7 +4,7 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import SANDBOX
+from kcli.commands.shared.options import SANDBOX, option
 
 
 @command(
@@ -17,7 +17,7 @@ from kcli.commands.shared.options import SANDBOX
     ),
 )
 @click.argument("name", required=False, type=SANDBOX, metavar="[NAME]")
-@click.option("--delete", is_flag=True, help="delete the data too")
+@option("--delete", is_flag=True, help="delete the data too")
 @pass_invocation
 def down(inv: Invocation, name: str | None, delete: bool) -> int:
     """Stop a sandbox. The data stays, unless --delete is given or it was started with --ephemeral."""

@@ -4,7 +4,7 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import SANDBOX, CountType
+from kcli.commands.shared.options import SANDBOX, CountType, option
 
 
 @command(
@@ -18,10 +18,8 @@ from kcli.commands.shared.options import SANDBOX, CountType
     ),
 )
 @click.argument("name", required=False, type=SANDBOX, metavar="[NAME]")
-@click.option(
-    "--tail", "lines", type=CountType(0), metavar="N", default=100, help="number of lines (default: 100)"
-)
-@click.option("-f", "--follow", is_flag=True, help="keep printing until Ctrl-C")
+@option("--tail", "lines", type=CountType(0), metavar="N", default=100, help="number of lines (default: 100)")
+@option("-f", "--follow", is_flag=True, help="keep printing until Ctrl-C")
 @pass_invocation
 def logs(inv: Invocation, name: str | None, lines: int, follow: bool) -> int:
     """Print the end of the brokers' logs, also after a start that failed."""

@@ -4,7 +4,7 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import SANDBOX, CountType
+from kcli.commands.shared.options import SANDBOX, CountType, option
 
 
 @command(
@@ -20,26 +20,24 @@ from kcli.commands.shared.options import SANDBOX, CountType
     ),
 )
 @click.argument("name", required=False, type=SANDBOX, metavar="[NAME]")
-@click.option("--brokers", type=CountType(1), metavar="N", help="number of brokers (default: 1)")
-@click.option(
+@option("--brokers", type=CountType(1), metavar="N", help="number of brokers (default: 1)")
+@option(
     "--controllers",
     type=CountType(1),
     metavar="N",
     help="a dynamic quorum of which the first N nodes are voters (default: all, and it cannot be changed)",
 )
-@click.option(
-    "--log-dirs", type=CountType(1, 100), metavar="N", help="log directories of each node (default: 1)"
-)
-@click.option("--kafka-version", metavar="VERSION", help="any published version (default: 4.4.0)")
-@click.option(
+@option("--log-dirs", type=CountType(1, 100), metavar="N", help="log directories of each node (default: 1)")
+@option("--kafka-version", metavar="VERSION", help="any published version (default: 4.4.0)")
+@option(
     "--port",
     type=CountType(0, 65535),
     metavar="PORT",
     help="port of the first node, the others use the next ones; 0: any free port (default: 9092 if free)",
 )
-@click.option("--data", metavar="DIR", help="data folder (default: one of kcli's own)")
-@click.option("--ephemeral", is_flag=True, help="delete the data at `down`")
-@click.option("--secure", is_flag=True, help="listen with TLS and SASL only, and authorize with ACLs")
+@option("--data", metavar="DIR", help="data folder (default: one of kcli's own)")
+@option("--ephemeral", is_flag=True, help="delete the data at `down`")
+@option("--secure", is_flag=True, help="listen with TLS and SASL only, and authorize with ACLs")
 @pass_invocation
 def up(
     inv: Invocation,

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
+from kcli.commands.shared.options import option
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 TYPE_WORDS = ("avro", "protobuf", "json")
@@ -14,17 +16,17 @@ TYPE_WORDS = ("avro", "protobuf", "json")
 
 def context_option(what: str = "the context of the subject") -> Callable[[F], F]:
     """``--context``."""
-    return click.option("--context", metavar="CONTEXT", help=f"{what}, as in :.CONTEXT:SUBJECT")
+    return option("--context", metavar="CONTEXT", help=f"{what}, as in :.CONTEXT:SUBJECT")
 
 
 def type_option(what: str) -> Callable[[F], F]:
     """``--type``."""
-    return click.option("--type", "kind", type=click.Choice(TYPE_WORDS), help=what)
+    return option("--type", "kind", type=click.Choice(TYPE_WORDS), help=what)
 
 
 def reference_option() -> Callable[[F], F]:
     """``--reference``."""
-    return click.option(
+    return option(
         "--reference",
         "references",
         multiple=True,

@@ -5,6 +5,7 @@ import click
 from kcli.commands.schema_registry._options import context_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 from kcli.commands.shared.params import SUBJECT
 from kcli.commands.shared.registry_client import run_registry_change
 from kcli.flows.registry.delete import SchemaDeletion
@@ -22,7 +23,7 @@ from kcli.flows.registry.names import parse_named
     ),
 )
 @click.argument("name", type=SUBJECT, metavar="SUBJECT[:VERSION]")
-@click.option("--permanent", is_flag=True, help="delete for good, also what is softly deleted already")
+@option("--permanent", is_flag=True, help="delete for good, also what is softly deleted already")
 @context_option()
 @pass_invocation
 def delete_subject(inv: Invocation, name: str, permanent: bool, context: str | None) -> int:

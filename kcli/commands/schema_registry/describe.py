@@ -5,6 +5,7 @@ import click
 from kcli.commands.schema_registry._options import context_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 from kcli.commands.shared.params import SUBJECT
 from kcli.commands.shared.registry_client import open_registry
 from kcli.commands.shared.row_output import print_rows
@@ -26,8 +27,8 @@ from kcli.flows.registry.rows import DESCRIBED, described, described_rows
     ),
 )
 @click.argument("name", type=SUBJECT, metavar="SUBJECT[:VERSION]")
-@click.option("--deleted", is_flag=True, help="softly deleted versions, too")
-@click.option("--references", is_flag=True, help="all schemas to which it refers, and those that refer to it")
+@option("--deleted", is_flag=True, help="softly deleted versions, too")
+@option("--references", is_flag=True, help="all schemas to which it refers, and those that refer to it")
 @context_option()
 @pass_invocation
 def describe_subject(inv: Invocation, name: str, deleted: bool, references: bool, context: str | None) -> int:

@@ -6,6 +6,7 @@ from kcli.commands.schema_registry._options import context_option
 from kcli.commands.schema_registry._schema import subject_only
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 from kcli.commands.shared.params import SUBJECT
 from kcli.commands.shared.registry_client import open_registry
 from kcli.commands.shared.row_output import print_rows
@@ -30,7 +31,7 @@ OUTPUTS = ("ndjson", "json")
     ),
 )
 @click.argument("names", type=SUBJECT, nargs=-1, metavar="[SUBJECT…]")
-@click.option("--match", metavar="GLOB", help="only subjects whose names match this shell pattern")
+@option("--match", metavar="GLOB", help="only subjects whose names match this shell pattern")
 @context_option("only subjects of this context; . is the default context")
 @pass_invocation
 def export_schemas(inv: Invocation, names: tuple[str, ...], match: str | None, context: str | None) -> int:

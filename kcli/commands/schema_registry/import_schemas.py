@@ -5,6 +5,7 @@ import click
 from kcli.commands.schema_registry._options import context_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation, stdin_is_terminal
+from kcli.commands.shared.options import option
 from kcli.commands.shared.registry_client import run_registry_change
 from kcli.flows.registry.exported import parse_export
 from kcli.flows.registry.importing import SchemaImport
@@ -26,7 +27,7 @@ from kcli.flows.registry.schema_file import STDIN, read_text
     ),
 )
 @click.argument("path", metavar="FILE")
-@click.option("--new-ids", is_flag=True, help="have the registry choose ids and versions")
+@option("--new-ids", is_flag=True, help="have the registry choose ids and versions")
 @context_option("put all subjects into this context; . is the default context")
 @pass_invocation
 def import_schemas(inv: Invocation, path: str, new_ids: bool, context: str | None) -> int:

@@ -1,10 +1,9 @@
 """``kcli registry list``: list subjects."""
 
-import click
-
 from kcli.commands.schema_registry._options import context_option, type_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 from kcli.commands.shared.registry_client import open_registry
 from kcli.commands.shared.row_output import print_rows
 from kcli.flows.registry.names import TYPES
@@ -19,8 +18,8 @@ from kcli.flows.registry.rows import SUBJECTS, chosen_subjects, read_subjects
         ("kcli registry list --context staging -o name", "of one context, names only"),
     ),
 )
-@click.option("--match", metavar="GLOB", help="only subjects whose names match this shell pattern")
-@click.option("--deleted", is_flag=True, help="subjects of which only deleted versions are left, too")
+@option("--match", metavar="GLOB", help="only subjects whose names match this shell pattern")
+@option("--deleted", is_flag=True, help="subjects of which only deleted versions are left, too")
 @type_option("only subjects whose latest schema has this type")
 @context_option("only subjects of this context; . is the default context")
 @pass_invocation

@@ -6,6 +6,7 @@ from kcli.commands.schema_registry._options import context_option
 from kcli.commands.schema_registry._setting import check_unset, checked_value, sets, setting_subject
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 from kcli.commands.shared.params import SUBJECT
 from kcli.commands.shared.registry_client import open_registry, run_registry_change
 from kcli.commands.shared.row_output import print_rows
@@ -25,9 +26,9 @@ from kcli.flows.registry.settings import MODE, MODES, ModeChange
     ),
 )
 @click.argument("subject", type=SUBJECT, required=False, metavar="[SUBJECT]")
-@click.option("--set", "value", metavar="MODE", help="set it, after a plan and a question")
-@click.option("--unset", is_flag=True, help="take away what the subject has of its own")
-@click.option("--force", is_flag=True, help="with --set IMPORT: although there are schemas")
+@option("--set", "value", metavar="MODE", help="set it, after a plan and a question")
+@option("--unset", is_flag=True, help="take away what the subject has of its own")
+@option("--force", is_flag=True, help="with --set IMPORT: although there are schemas")
 @context_option()
 @pass_invocation
 def registry_mode(

@@ -11,6 +11,7 @@ import click
 
 from kcli.account.survey import Missing
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.options import option
 from kcli.commands.shared.usage import usage
 from kcli.core.errors import KcliError, UnreadableFileError
 
@@ -34,7 +35,7 @@ def check_paths(paths: tuple[str, ...]) -> None:
 
 def topic_option(function: F) -> F:
     """``-t``: topics, or patterns of their names."""
-    found: F = click.option(
+    found: F = option(
         "-t",
         "--topic",
         "topics",

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import click
-
 from kcli.commands.segments._paths import check_paths, path_arguments, topic_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import REPORT_KINDS
+from kcli.commands.shared.options import REPORT_KINDS, option
 
 
 @command(
@@ -35,15 +33,13 @@ from kcli.commands.shared.options import REPORT_KINDS
     ),
 )
 @path_arguments
-@click.option(
-    "--records", is_flag=True, help="records in place of batches; those of internal topics are decoded"
-)
-@click.option(
+@option("--records", is_flag=True, help="records in place of batches; those of internal topics are decoded")
+@option(
     "--indexes",
     is_flag=True,
     help="of folders, the entries of .index, .timeindex, .txnindex and .snapshot files in place of batches",
 )
-@click.option(
+@option(
     "--show-secrets",
     is_flag=True,
     help="with --records: print keys of SCRAM and sensitive configurations of the metadata log",

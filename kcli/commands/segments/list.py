@@ -7,6 +7,7 @@ import click
 from kcli.commands.segments._paths import check_paths, path_arguments, topic_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 
 BY = ("topic", "partition", "segment")
 
@@ -21,7 +22,7 @@ BY = ("topic", "partition", "segment")
     ),
 )
 @path_arguments
-@click.option(
+@option(
     "--by",
     type=click.Choice(BY),
     default="partition",

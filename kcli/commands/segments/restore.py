@@ -7,7 +7,7 @@ import click
 from kcli.commands.segments._paths import check_paths, path_arguments
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import REPORT_KINDS
+from kcli.commands.shared.options import REPORT_KINDS, option
 from kcli.commands.shared.params import DURATION, Rate, rate_option
 from kcli.commands.shared.two_clusters import (
     check_excludes,
@@ -45,7 +45,7 @@ from kcli.flows.mirror.settings import MirrorSettings, Pace
     topics_option("restore", required=False),
     exclude_option("restore"),
     map_topic_option("restore topic A as B"),
-    click.option(
+    option(
         "--with-groups",
         is_flag=True,
         help="also set the committed offsets of all groups, translated to the offsets of the restored records",
@@ -53,13 +53,13 @@ from kcli.flows.mirror.settings import MirrorSettings, Pace
 )
 @options(
     "How to restore",
-    click.option(
+    option(
         "--on-corrupt",
         type=click.Choice(["skip", "stop"]),
         default="stop",
         help="at a damaged batch: leave it out and continue, or end that partition there (default: stop)",
     ),
-    click.option(
+    option(
         "--replication-factor",
         "replicas",
         type=click.IntRange(1, 32767),
@@ -67,7 +67,7 @@ from kcli.flows.mirror.settings import MirrorSettings, Pace
         help="replicas of topics that are created (default: as many as they had, and the target has brokers)",
     ),
     *config_options(),
-    click.option(
+    option(
         "--max-wait",
         type=DURATION,
         metavar="DUR",

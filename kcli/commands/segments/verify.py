@@ -7,6 +7,7 @@ import click
 from kcli.commands.segments._paths import check_paths, path_arguments, topic_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 
 
 @command(
@@ -25,7 +26,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
     ),
 )
 @path_arguments
-@click.option(
+@option(
     "--compare",
     metavar="DIR",
     type=click.Path(),

@@ -30,7 +30,6 @@ from kcli.core.errors import (
 from kcli.core.exit_codes import ExitCode, worst
 from kcli.core.hooks import Hooks
 from kcli.core.permissions import granted_to
-from kcli.core.positions import parse_duration_ms
 from kcli.output.sanitise import visible_line
 from kcli.output.stdout import Output
 from kcli.output.talk import Talk
@@ -414,6 +413,8 @@ def _environment_timeout() -> float | None:
     text = environment("timeout")
     if text is None:
         return None
+    from kcli.core.positions import parse_duration_ms  # only where the variable is set
+
     try:
         seconds = parse_duration_ms(text) / 1000
         if seconds <= 0:

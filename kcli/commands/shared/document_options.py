@@ -7,39 +7,38 @@ from typing import Any
 
 import click
 
+from kcli.commands.shared.options import option
 from kcli.commands.shared.resource_kinds import RESOURCE_KIND
 from kcli.commands.shared.usage import usage
 
 _DECLARED = (
     click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR…"),
-    click.option(
+    option(
         "--only",
         type=RESOURCE_KIND,
         multiple=True,
         metavar="KIND",
         help="only documents of this kind, such as Topic; repeatable",
     ),
-    click.option(
+    option(
         "--match",
         metavar="GLOB",
         help="only names that match this shell pattern: of ACLs the name of their resource, of quotas user, client id or "
         "address",
     ),
-    click.option(
+    option(
         "--prune",
         is_flag=True,
         help="also what the cluster has and no file describes; needs --only or --match",
     ),
-    click.option(
-        "--exact", is_flag=True, help="also what is set on a resource and its document does not name"
-    ),
-    click.option(
+    option("--exact", is_flag=True, help="also what is set on a resource and its document does not name"),
+    option(
         "--values",
         multiple=True,
         metavar="FILE",
         help="values of variables, ${NAME} in documents: YAML of names; they win over the environment; repeatable",
     ),
-    click.option(
+    option(
         "--policy",
         "policies",
         multiple=True,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kcli.commands.shared.global_values import GlobalValues
+from kcli.commands.shared.options import option
 from kcli.commands.shared.usage import usage
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 def from_dir_option(what: str = "read") -> Callable[[Any], Any]:
     """``--from-dir``; ``what`` the command does with what is there."""
-    return click.option(
+    return option(
         "--from-dir",
         multiple=True,
         expose_value=False,

@@ -7,7 +7,7 @@ imports only click and small modules.
 import functools
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
 else:
     ParamType = click.ParamType  # generic since click 8.2 only
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 DEBUG_AREAS = ("proto", "auth", "fetch", "group", "conf")
 OUTPUT_WORDS = ("table", "plain", "wide", "tsv", "csv", "json", "ndjson", "yaml", "name")
@@ -181,7 +183,20 @@ RECORD_KINDS = ("value", "pretty", "table", "ndjson", "json", "csv", "raw", "hex
 LIKE_A_DURATION = r"(?i)(\d+(\.\d+)?(ms|s|m|h|d|w))+|P(\d|T\d)[\dDTHMS.]*"
 
 
-class GlobalOption(click.Option):
+class Option(click.Option):
+    """An option whose help is kept as it is written: it has no indentation that click would have to take away."""
+
+    def __init__(self, *args: Any, help: str | None = None, **settings: Any) -> None:  # noqa: A002 - click's name
+        super().__init__(*args, **settings)
+        self.help = help
+
+
+def option(*names: str, cls: type[click.Option] = Option, **settings: Any) -> Callable[[F], F]:
+    """Declares an option of a command, as ``click.option`` does."""
+    return click.option(*names, cls=cls, **settings)
+
+
+class GlobalOption(Option):
     """An option that is kept in ``GlobalValues``; names in ``quiet_names`` work but are not shown. ``heading``
     is that of its group in the help.
     """
@@ -195,8 +210,12 @@ class GlobalOption(click.Option):
         self.quiet_names = quiet_names
         self.shown = tuple(name for name in names if name.startswith("-"))
 
+    def handle_parse_result(self, ctx: click.Context, opts: Any, args: list[str]) -> tuple[Any, list[str]]:
+        """Does nothing for what is not given: there is no default, variable or question for click to look for."""
+        return super().handle_parse_result(ctx, opts, args) if self.name in opts else (None, args)
 
-class AttachedOption(click.Option):
+
+class AttachedOption(Option):
     """An option whose value is optional and attaches with ``=`` only: the bare flag never consumes the next word.
 
     ``bare`` is the value of the flag without one. ``looks`` is a regular expression of values that are unlikely as

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-import click
-
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.options import option
 from kcli.commands.shared.usage import usage
 from kcli.core.classes import dataclass
 
@@ -45,16 +44,16 @@ class Serving:
             "--tls-key": self.tls_key,
             "--tls-client-ca": self.tls_client_ca,
         }
-        for option, file in of_tls.items():
+        for name, file in of_tls.items():
             if file is not None and self.web_config is not None:
                 raise usage(
-                    f"{command}: {option} with --web-config",
+                    f"{command}: {name} with --web-config",
                     why="the web configuration says whether the pages are served over TLS",
                     do="give cert_file, key_file and client_ca_file in its tls_server_config",
                 )
             if file is not None and self.tls_certificate is None:
                 raise usage(
-                    f"{command}: {option} without --tls-certificate",
+                    f"{command}: {name} without --tls-certificate",
                     why="a server needs a certificate of its own for TLS",
                     do="add --tls-certificate FILE",
                 )
@@ -101,16 +100,16 @@ def warn_of_strangers(server: Server, warn: Callable[[str], object]) -> None:
 def access_options() -> list[Callable[[Any], Any]]:
     """Who may read the pages: those of ``Serving`` but for ``--listen``."""
     return [
-        click.option("--tls-certificate", metavar="FILE", help="serve over TLS with this certificate (PEM)"),
-        click.option(
+        option("--tls-certificate", metavar="FILE", help="serve over TLS with this certificate (PEM)"),
+        option(
             "--tls-key", metavar="FILE", help="the certificate's key (default: the file of --tls-certificate)"
         ),
-        click.option(
+        option(
             "--tls-client-ca",
             metavar="FILE",
             help="accept only clients with a certificate of this authority (PEM)",
         ),
-        click.option(
+        option(
             "--web-config",
             "--web.config.file",
             "web_config",

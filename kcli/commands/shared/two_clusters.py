@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from kcli.commands.shared.options import PROFILE
+from kcli.commands.shared.options import PROFILE, option
 from kcli.commands.shared.params import config_option, offset_option
 from kcli.commands.shared.usage import usage
 
@@ -22,7 +22,7 @@ def to_option(what: str, *, required: bool) -> Callable[[Any], Any]:
 
 def topics_option(verb: str, *, required: bool) -> Callable[[Any], Any]:
     """``-t``: which topics the command is to ``verb``."""
-    return click.option(
+    return option(
         "-t",
         "--topic",
         "topics",
@@ -35,7 +35,7 @@ def topics_option(verb: str, *, required: bool) -> Callable[[Any], Any]:
 
 def exclude_option(verb: str) -> Callable[[Any], Any]:
     """``--exclude``: topics that patterns of ``-t`` select, and that the command is not to ``verb``."""
-    return click.option(
+    return option(
         "--exclude",
         "excludes",
         multiple=True,
@@ -57,7 +57,7 @@ def check_excludes(command: str, topics: Collection[str], excludes: Iterable[str
 
 def map_topic_option(what: str) -> Callable[[Any], Any]:
     """``--map-topic``; ``what`` A=B means to the command."""
-    return click.option(
+    return option(
         "--map-topic",
         "renames",
         multiple=True,
@@ -68,7 +68,7 @@ def map_topic_option(what: str) -> Callable[[Any], Any]:
 
 def partitions_kept_option(verb: str) -> Callable[[Any], Any]:
     """``--partitions``: to which partition the command is to ``verb`` a record."""
-    return click.option(
+    return option(
         "--partitions",
         type=click.Choice(["keep", "by-key"]),
         default="keep",
@@ -81,7 +81,7 @@ def config_options() -> list[Callable[[Any], Any]]:
     ``--timestamps``.
     """
     return [
-        click.option(
+        option(
             "--sync-configs",
             type=click.Choice(["off", "topic", "effective"]),
             default="topic",
@@ -91,7 +91,7 @@ def config_options() -> list[Callable[[Any], Any]]:
         config_option(
             "configuration of the target topics, whatever the source has, as in retention.ms=7d; repeatable"
         ),
-        click.option(
+        option(
             "--timestamps",
             type=click.Choice(["keep", "ms"]),
             default="keep",
@@ -110,11 +110,11 @@ def begin_option() -> Callable[[Any], Any]:
 
 def job_option(default: str = "default") -> Callable[[Any], Any]:
     """``--job``; ``default``: its default, or what that is made of."""
-    return click.option("--job", metavar="NAME", help=f"name of the job (default: {default})")
+    return option("--job", metavar="NAME", help=f"name of the job (default: {default})")
 
 
 def _cluster(name: str, parameter: str, what: str, required: bool) -> Callable[[Any], Any]:
-    return click.option(
+    return option(
         name,
         parameter,
         type=PROFILE,

@@ -1,11 +1,9 @@
 """``kcli tokens create``: create a delegation token."""
 
-import click
-
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import POSITIVE_DURATION
+from kcli.commands.shared.options import POSITIVE_DURATION, option
 from kcli.commands.shared.usage import usage
 from kcli.commands.tokens._hmac import HmacFile, HmacOnStdout
 from kcli.commands.tokens._types import PRINCIPAL
@@ -31,8 +29,8 @@ from kcli.core.admin.delegation_tokens import Principal, period_ms
         ("kcli tokens create --show-hmac --yes | keep-secret kafka/token", "into a password manager"),
     ),
 )
-@click.option("--owner", type=PRINCIPAL, metavar="User:NAME", help="whose token (default: this client's)")
-@click.option(
+@option("--owner", type=PRINCIPAL, metavar="User:NAME", help="whose token (default: this client's)")
+@option(
     "--renewer",
     "renewers",
     type=PRINCIPAL,
@@ -40,14 +38,14 @@ from kcli.core.admin.delegation_tokens import Principal, period_ms
     metavar="User:NAME",
     help="who may renew it besides its owner; repeatable",
 )
-@click.option(
+@option(
     "--max-lifetime",
     type=POSITIVE_DURATION,
     metavar="DUR",
     help="until when it can be renewed (default: the brokers' delegation.token.max.lifetime.ms, 7d)",
 )
-@click.option("--hmac-file", metavar="FILE", help="write its HMAC to a new file that only you can read")
-@click.option("--show-hmac", is_flag=True, help="print its HMAC on stdout, and nothing else there")
+@option("--hmac-file", metavar="FILE", help="write its HMAC to a new file that only you can read")
+@option("--show-hmac", is_flag=True, help="print its HMAC on stdout, and nothing else there")
 @pass_invocation
 def create_token(
     inv: Invocation,

@@ -5,7 +5,7 @@ import click
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import POSITIVE_DURATION
+from kcli.commands.shared.options import POSITIVE_DURATION, option
 from kcli.commands.tokens._types import TOKEN_ID
 from kcli.core.admin.delegation_tokens import period_ms
 
@@ -18,9 +18,7 @@ from kcli.core.admin.delegation_tokens import period_ms
     ),
 )
 @click.argument("ids", nargs=-1, required=True, type=TOKEN_ID, metavar="ID…")
-@click.option(
-    "--in", "period", type=POSITIVE_DURATION, metavar="DUR", help="time from now (default: at once)"
-)
+@option("--in", "period", type=POSITIVE_DURATION, metavar="DUR", help="time from now (default: at once)")
 @pass_invocation
 def expire_tokens(inv: Invocation, ids: tuple[str, ...], period: float | None) -> int:
     """Have delegation tokens expire: at once, or in a while. One that has expired cannot be made again.

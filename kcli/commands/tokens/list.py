@@ -1,10 +1,9 @@
 """``kcli tokens list``: list delegation tokens."""
 
-import click
-
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.tokens._types import PRINCIPAL
 from kcli.core.admin.delegation_tokens import Principal
@@ -20,7 +19,7 @@ from kcli.flows.tokens.rows import COLUMNS, token_row
         ("kcli tokens list -o json", "for scripts"),
     ),
 )
-@click.option(
+@option(
     "--owner",
     "owners",
     type=PRINCIPAL,

@@ -5,7 +5,7 @@ import click
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import POSITIVE_DURATION
+from kcli.commands.shared.options import POSITIVE_DURATION, option
 from kcli.commands.tokens._types import TOKEN_ID
 from kcli.core.admin.delegation_tokens import period_ms
 
@@ -18,7 +18,7 @@ from kcli.core.admin.delegation_tokens import period_ms
     ),
 )
 @click.argument("ids", nargs=-1, required=True, type=TOKEN_ID, metavar="ID…")
-@click.option(
+@option(
     "--for",
     "period",
     type=POSITIVE_DURATION,

@@ -6,7 +6,7 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import DURATION, GROUP
+from kcli.commands.shared.options import DURATION, GROUP, option
 from kcli.commands.shared.params import RECORDED_TIME
 from kcli.commands.top.options import TopOptions, check
 
@@ -27,27 +27,27 @@ from kcli.commands.top.options import TopOptions, check
     ),
 )
 @click.argument("names", nargs=-1, type=GROUP, metavar="[GROUP…]")
-@click.option(
+@option(
     "--interval",
     type=DURATION,
     metavar="DUR",
     help="time between two readings, at least 0.5 s (default: 2s)",
 )
-@click.option(
+@option(
     "--screen",
     type=click.Choice(["groups", "topics", "brokers", "quorum", "transactions", "mirrors", "events"]),
     default="groups",
     help="what is shown first (default: groups)",
 )
-@click.option("--record", metavar="FILE", help="append each reading to FILE, as JSON lines")
-@click.option("--replay", metavar="FILE", help="play what --record wrote, without a cluster")
-@click.option(
+@option("--record", metavar="FILE", help="append each reading to FILE, as JSON lines")
+@option("--replay", metavar="FILE", help="play what --record wrote, without a cluster")
+@option(
     "--at",
     type=RECORDED_TIME,
     metavar="TIME",
     help="with --replay: open it at this time, paused, as in 02:13",
 )
-@click.option("--read-only", is_flag=True, help="refuse everything that changes the cluster")
+@option("--read-only", is_flag=True, help="refuse everything that changes the cluster")
 @pass_invocation
 def top(inv: Invocation, /, **given: Any) -> int:
     """Watch groups, topics, brokers, transactions and mirrors live.

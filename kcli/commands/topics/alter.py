@@ -6,7 +6,7 @@ from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.config_flags import config_changes
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import TOPIC, CountType
+from kcli.commands.shared.options import TOPIC, CountType, option
 from kcli.commands.shared.params import check_topic_name
 from kcli.commands.shared.usage import usage
 
@@ -23,19 +23,17 @@ _MOST_PARTITIONS = (1 << 31) - 1
     ),
 )
 @click.argument("names", nargs=-1, required=True, type=TOPIC, metavar="TOPIC…")
-@click.option(
+@option(
     "--set",
     "set_",
     multiple=True,
     metavar="KEY=VALUE",
     help="set a key, or with @FILE those of a file; repeatable",
 )
-@click.option("--unset", multiple=True, metavar="KEY", help="restore the default of a key; repeatable")
-@click.option("--append", multiple=True, metavar="KEY=VALUE", help="add an element to a list; repeatable")
-@click.option(
-    "--remove", multiple=True, metavar="KEY=VALUE", help="remove an element from a list; repeatable"
-)
-@click.option(
+@option("--unset", multiple=True, metavar="KEY", help="restore the default of a key; repeatable")
+@option("--append", multiple=True, metavar="KEY=VALUE", help="add an element to a list; repeatable")
+@option("--remove", multiple=True, metavar="KEY=VALUE", help="remove an element from a list; repeatable")
+@option(
     "--partitions",
     type=CountType(1, _MOST_PARTITIONS),
     metavar="N",

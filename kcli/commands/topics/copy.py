@@ -4,7 +4,7 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import TOPIC
+from kcli.commands.shared.options import TOPIC, option
 from kcli.commands.shared.params import DURATION, Rate, check_topic_name, config_option, rate_option
 from kcli.commands.shared.usage import usage
 
@@ -25,10 +25,10 @@ from kcli.commands.shared.usage import usage
 )
 @click.argument("source", type=TOPIC, metavar="A")
 @click.argument("target", metavar="B")
-@click.option("--settings-only", is_flag=True, help="create B with the same settings, without records")
+@option("--settings-only", is_flag=True, help="create B with the same settings, without records")
 @config_option("configuration of B, whatever A has, as in retention.ms=7d; repeatable")
 @rate_option("limit: records per second, or 10MB/s")
-@click.option(
+@option(
     "--max-wait",
     type=DURATION,
     metavar="DUR",

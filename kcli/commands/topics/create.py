@@ -5,9 +5,10 @@ import click
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import TOPIC, CountType
-from kcli.commands.shared.params import Word, check_topic_name, config_option, parse_assignment
+from kcli.commands.shared.options import TOPIC, CountType, option
+from kcli.commands.shared.params import Word, check_topic_name, config_option
 from kcli.commands.shared.usage import usage
+from kcli.commands.shared.words import parse_assignment
 from kcli.core.types import TopicSpec
 
 _MOST_PARTITIONS = (1 << 31) - 1
@@ -30,19 +31,19 @@ _MOST_PARTITIONS = (1 << 31) - 1
     ),
 )
 @click.argument("names", nargs=-1, required=True, metavar="TOPIC…")
-@click.option(
+@option(
     "--partitions",
     type=CountType(1, _MOST_PARTITIONS),
     metavar="N",
     help="number of partitions (default: the broker's); more than 10,000 require --confirm NAME",
 )
-@click.option(
+@option(
     "--replication-factor",
     type=CountType(1, 32767),
     metavar="N",
     help="replicas of each partition (default: the broker's)",
 )
-@click.option(
+@option(
     "--assignment",
     type=Word("assignment of replicas", parse_assignment),
     metavar="ID:ID,…",
@@ -50,13 +51,13 @@ _MOST_PARTITIONS = (1 << 31) - 1
     "places them)",
 )
 @config_option("configuration of the topic; repeatable")
-@click.option(
+@option(
     "--like",
     type=TOPIC,
     metavar="TOPIC",
     help="partitions, replication factor and configuration of an existing topic, where they are not given",
 )
-@click.option("--if-not-exists", is_flag=True, help="a topic that already exists is not an error")
+@option("--if-not-exists", is_flag=True, help="a topic that already exists is not an error")
 @pass_invocation
 def create_topics(
     inv: Invocation,

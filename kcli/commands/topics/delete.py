@@ -5,7 +5,7 @@ import click
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import TOPIC
+from kcli.commands.shared.options import TOPIC, option
 from kcli.commands.shared.usage import usage
 
 
@@ -21,8 +21,8 @@ from kcli.commands.shared.usage import usage
     ),
 )
 @click.argument("names", nargs=-1, type=TOPIC, metavar="[TOPIC…]")
-@click.option("--match", metavar="GLOB", help="all topics whose names match this shell pattern")
-@click.option("--if-exists", is_flag=True, help="a topic that does not exist is not an error")
+@option("--match", metavar="GLOB", help="all topics whose names match this shell pattern")
+@option("--if-exists", is_flag=True, help="a topic that does not exist is not an error")
 @pass_invocation
 def delete_topics(inv: Invocation, names: tuple[str, ...], match: str | None, if_exists: bool) -> int:
     """Delete topics with all their records.

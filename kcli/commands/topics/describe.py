@@ -6,7 +6,7 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import TOPIC
+from kcli.commands.shared.options import TOPIC, option
 
 
 @command(
@@ -26,24 +26,24 @@ from kcli.commands.shared.options import TOPIC
     ),
 )
 @click.argument("names", nargs=-1, type=TOPIC, metavar="[TOPIC…]")
-@click.option("--match", metavar="GLOB", help="all topics whose names match this shell pattern")
-@click.option("--id", "topic_id", metavar="ID", help="the topic with this id")
-@click.option(
+@option("--match", metavar="GLOB", help="all topics whose names match this shell pattern")
+@option("--id", "topic_id", metavar="ID", help="the topic with this id")
+@option(
     "--under-replicated",
     is_flag=True,
     help="only partitions with fewer replicas in sync than they should have",
 )
-@click.option("--unavailable", is_flag=True, help="only partitions without a leader")
-@click.option(
+@option("--unavailable", is_flag=True, help="only partitions without a leader")
+@option(
     "--under-min-isr",
     is_flag=True,
     help="only partitions without a leader, or with fewer replicas in sync than acks=all requires",
 )
-@click.option(
+@option(
     "--at-min-isr", is_flag=True, help="only partitions with just as many in sync: one less refuses acks=all"
 )
-@click.option("--with-overrides", is_flag=True, help="only topics with a configuration of their own")
-@click.option("--if-exists", is_flag=True, help="a topic that does not exist is not an error")
+@option("--with-overrides", is_flag=True, help="only topics with a configuration of their own")
+@option("--if-exists", is_flag=True, help="a topic that does not exist is not an error")
 @pass_invocation
 def describe_topics(inv: Invocation, /, **flags: Any) -> int:
     """Show the partitions, offsets and configuration of topics.

@@ -6,6 +6,7 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 
 SORTS = ("name", "partitions", "under-replicated", "size", "disk")
 
@@ -19,12 +20,10 @@ SORTS = ("name", "partitions", "under-replicated", "size", "disk")
         ("kcli topics list --sort size", "how much of the brokers' disks each uses, the largest first"),
     ),
 )
-@click.option("--match", metavar="GLOB", help="only names that match this shell pattern")
-@click.option(
-    "--internal", is_flag=True, help="show the cluster's own topics too, such as __consumer_offsets"
-)
-@click.option("--with-size", is_flag=True, help="show the size on the brokers' disks, in bytes")
-@click.option(
+@option("--match", metavar="GLOB", help="only names that match this shell pattern")
+@option("--internal", is_flag=True, help="show the cluster's own topics too, such as __consumer_offsets")
+@option("--with-size", is_flag=True, help="show the size on the brokers' disks, in bytes")
+@option(
     "--sort",
     type=click.Choice(SORTS),
     default="name",

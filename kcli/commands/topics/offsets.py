@@ -6,6 +6,7 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 from kcli.commands.shared.params import OFFSET, TOPIC_PARTITIONS, TopicPartitions, partitions_option
 
 
@@ -19,10 +20,10 @@ from kcli.commands.shared.params import OFFSET, TOPIC_PARTITIONS, TopicPartition
     ),
 )
 @click.argument("names", nargs=-1, type=TOPIC_PARTITIONS, metavar="[TOPIC…]")
-@click.option("--match", metavar="GLOB", help="all topics whose names match this shell pattern")
+@option("--match", metavar="GLOB", help="all topics whose names match this shell pattern")
 @partitions_option("only these partitions, as in 0,2,5-7")
-@click.option("--internal", is_flag=True, help="the cluster's own topics too, such as __consumer_offsets")
-@click.option(
+@option("--internal", is_flag=True, help="the cluster's own topics too, such as __consumer_offsets")
+@option(
     "--time",
     "when",
     type=OFFSET,

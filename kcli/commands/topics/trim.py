@@ -6,7 +6,7 @@ from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.offset_spec import has_terminal, instant_text, is_ago, offset_spec
-from kcli.commands.shared.options import TOPIC, OfferedType
+from kcli.commands.shared.options import TOPIC, OfferedType, option
 from kcli.commands.shared.params import PARTITIONS, check_topic_name
 from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
@@ -29,16 +29,14 @@ _EXAMPLES = (
     ),
 )
 @click.argument("name", type=TOPIC, required=False, metavar="[TOPIC]")
-@click.option(
+@option(
     "--before",
     type=OfferedType("offset", ("latest",)),
     metavar="SPEC",
     help="the records before it are deleted: an offset, +N, -N, latest, or a time, such as 7d (before now)",
 )
-@click.option(
-    "-p", "--partitions", type=PARTITIONS, metavar="LIST", help="only these partitions, as in 0,2,5-7"
-)
-@click.option(
+@option("-p", "--partitions", type=PARTITIONS, metavar="LIST", help="only these partitions, as in 0,2,5-7")
+@option(
     "--from-file",
     metavar="FILE",
     help="the partitions and offsets of a file of kafka-delete-records.sh; - is stdin",

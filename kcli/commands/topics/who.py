@@ -6,7 +6,7 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import TOPIC
+from kcli.commands.shared.options import TOPIC, option
 
 FORMATS = ("table", "wide", "plain", "json", "ndjson", "yaml")
 
@@ -28,7 +28,7 @@ FORMATS = ("table", "wide", "plain", "json", "ndjson", "yaml")
     ),
 )
 @click.argument("names", nargs=-1, required=True, type=TOPIC, metavar="TOPIC…")
-@click.option("--internal", is_flag=True, help="groups of kcli's own, too")
+@option("--internal", is_flag=True, help="groups of kcli's own, too")
 @pass_invocation
 def who_topics(inv: Invocation, names: tuple[str, ...], internal: bool) -> int:
     """Show who writes to topics, who reads them, and who may.

@@ -3,14 +3,12 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import click
-
-from kcli.commands.shared.options import TOPIC
+from kcli.commands.shared.options import TOPIC, option
 from kcli.commands.shared.params import DURATION, PARTITIONS
 
 C = TypeVar("C", bound=Callable[..., Any])
 
-older_than_option = click.option(
+older_than_option = option(
     "--older-than", type=DURATION, metavar="DUR", help="only transactions that are open for longer: 15m, 2h"
 )
 
@@ -19,13 +17,13 @@ def topic_options(meaning: str) -> Callable[[C], C]:
     """``--topic``, with what it selects, and its ``-p``."""
 
     def with_options(command: C) -> C:
-        partitions = click.option(
+        partitions = option(
             "-p",
             "--partitions",
             type=PARTITIONS,
             metavar="LIST",
             help="only these partitions of --topic, as in 0,2,5-7",
         )
-        return click.option("--topic", type=TOPIC, metavar="TOPIC", help=meaning)(partitions(command))
+        return option("--topic", type=TOPIC, metavar="TOPIC", help=meaning)(partitions(command))
 
     return with_options

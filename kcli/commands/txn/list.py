@@ -1,9 +1,8 @@
 """``kcli txn list``: list open transactions, and those that hang."""
 
-import click
-
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import option
 from kcli.commands.txn._options import older_than_option, topic_options
 
 
@@ -18,7 +17,7 @@ from kcli.commands.txn._options import older_than_option, topic_options
 )
 @topic_options("only transactions in this topic")
 @older_than_option
-@click.option("--match", metavar="GLOB", help="only transactional ids that match this shell pattern")
+@option("--match", metavar="GLOB", help="only transactional ids that match this shell pattern")
 @pass_invocation
 def list_transactions(
     inv: Invocation,

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import click
-
+from kcli.commands.shared.options import option
 from kcli.commands.shared.params import Word, is_text
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -31,6 +30,4 @@ _MECHANISM = Word("mechanism", _mechanism_name, _SCRAM)
 
 
 def mechanism_option(help_text: str) -> Callable[[F], F]:
-    return click.option(
-        "--mechanism", "mechanisms", type=_MECHANISM, multiple=True, metavar="NAME", help=help_text
-    )
+    return option("--mechanism", "mechanisms", type=_MECHANISM, multiple=True, metavar="NAME", help=help_text)

@@ -5,7 +5,7 @@ import click
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import Command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import CountType
+from kcli.commands.shared.options import CountType, option
 from kcli.commands.shared.usage import usage
 from kcli.commands.users._password import NewPassword
 from kcli.commands.users._types import NAME, mechanism_option
@@ -62,15 +62,15 @@ def _refused(ctx: click.Context) -> click.UsageError:
 )
 @click.argument("name", type=NAME, metavar="NAME")
 @mechanism_option(f"of the credential (default: {DEFAULT_MECHANISM}); repeatable")
-@click.option(
+@option(
     "--iterations",
     type=CountType(_FEWEST, _MOST),
     default=DEFAULT_ITERATIONS,
     metavar="N",
     help=f"{_FEWEST} to {_MOST} (default: {DEFAULT_ITERATIONS}); more take longer to guess, and to authenticate",
 )
-@click.option("--password-file", metavar="FILE", help="read the password from a file; - is stdin")
-@click.option("--password-command", metavar="COMMAND", help="read the password from what a command prints")
+@option("--password-file", metavar="FILE", help="read the password from a file; - is stdin")
+@option("--password-command", metavar="COMMAND", help="read the password from what a command prints")
 @pass_invocation
 def set_user(
     inv: Invocation,

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kcli.core.admin.repeated_groups import RepeatedGroups
-from kcli.core.classes import NamedTuple, dataclass
+from kcli.core.classes import dataclass
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType, ToCoordinator
 from kcli.core.cluster.fanout import Items, NextRequestError, Part, fan_out, verdict
@@ -23,9 +23,12 @@ from kcli.core.group.consumer_protocol import PROTOCOL_TYPE, decode_assignment, 
 from kcli.core.names import unknown_group
 from kcli.core.permissions import Permission, on_group
 from kcli.core.protocol.codec import Buffer
-from kcli.core.protocol.messages import consumer_group_describe as modern
 from kcli.core.protocol.messages import describe_groups as classic
 from kcli.core.types import TopicPartition
+
+if TYPE_CHECKING:
+    from kcli.core.admin.streams_members import StreamsClient, Subtopology, Tasks
+    from kcli.core.protocol.messages import consumer_group_describe as modern
 
 T = TypeVar("T")
 
@@ -77,57 +80,6 @@ _PROTOCOLS = {0: "classic", 1: "consumer"}
 
 class OtherGroupError(UnsupportedError):
     """The group is of a type whose members commit no offsets that can be set: share, streams."""
-
-
-class Task(NamedTuple):
-    """A task of a Streams application: a subtopology reads this partition of all its source topics."""
-
-    subtopology: str
-    partition: int
-
-
-class Tasks(NamedTuple):
-    """What a member of a streams group has (KIP-1071). Only active tasks read and commit."""
-
-    active: tuple[Task, ...] = ()
-    standby: tuple[Task, ...] = ()
-    warmup: tuple[Task, ...] = ()
-
-
-class Subtopology(NamedTuple):
-    """A part of a Streams application that has tasks of its own, with the names of its topics.
-
-    ``sources``: topics of others that it reads. The application creates the rest: ``repartition_sinks`` are written,
-    ``repartition_sources`` read, and ``changelogs`` have the content of its stores.
-    """
-
-    id: str
-    sources: tuple[str, ...] = ()
-    repartition_sinks: tuple[str, ...] = ()
-    repartition_sources: tuple[str, ...] = ()
-    changelogs: tuple[str, ...] = ()
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """The topics that its tasks read: each task one partition of all that have so many."""
-        return (*self.sources, *self.repartition_sources)
-
-
-@dataclass(frozen=True, slots=True)
-class StreamsClient:
-    """What a member of a streams group reports of itself. ``process_id`` is that of its instance, which may have several
-    members; ``endpoint`` is where it answers interactive queries, ``host:port``.
-
-    ``offsets`` and ``end_offsets``: how far tasks have restored their changelogs, and to where; members report them of
-    warm-up tasks.
-    """
-
-    process_id: str
-    topology_epoch: int
-    tags: tuple[tuple[str, str], ...] = ()
-    endpoint: str | None = None
-    offsets: tuple[tuple[Task, int], ...] = ()
-    end_offsets: tuple[tuple[Task, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,9 +225,9 @@ class _Describe:
         ]
 
     def read(self, response: Any, part: Part[str]) -> Iterator[tuple[str, int | KcliError, GroupDescription]]:
-        if isinstance(part.request, modern.ConsumerGroupDescribeRequest):
-            return self._read_modern(response)
-        return self._read_classic(response)
+        if isinstance(part.request, classic.DescribeGroupsRequest):
+            return self._read_classic(response)
+        return self._read_modern(response)
 
     def _ask_classic(self, broker: Broker, groups: list[str]) -> list[Part[str]]:
         request = classic.DescribeGroupsRequest(
@@ -304,6 +256,9 @@ class _Describe:
             yield row.group_id, outcome, _classic(row, self._coordinator(row.group_id), self._member_bytes)
 
     def _ask_modern(self, broker: Broker, groups: list[str]) -> list[Part[str]]:
+        # Not where all groups are classic.
+        from kcli.core.protocol.messages import consumer_group_describe as modern
+
         if not broker.offers(modern.ConsumerGroupDescribeRequest):
             return [Part(unknown_group(group), [group]) for group in groups]
         request = modern.ConsumerGroupDescribeRequest(

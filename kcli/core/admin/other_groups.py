@@ -13,13 +13,10 @@ from kcli.core.admin.group_description import (
     GroupDescription,
     MemberDescription,
     OtherGroupError,
-    StreamsClient,
-    Subtopology,
-    Task,
-    Tasks,
     known_operations,
     on_describing,
 )
+from kcli.core.admin.streams_members import StreamsClient, Subtopology, Task, Tasks
 from kcli.core.admin.topics import describe_topics
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType, ToCoordinator

@@ -1,6 +1,6 @@
 """Lists and describes topics, many at once, with a result or an error for each name."""
 
-import base64
+from binascii import b2a_base64
 from collections.abc import Collection, Iterable, Sequence
 
 from kcli.core.classes import dataclass
@@ -49,15 +49,21 @@ class TopicInfo:
         return max((len(part.replicas) for part in self.partitions), default=None)
 
 
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
+
+
 def id_text(topic_id: bytes) -> str:
     """A topic or directory id as Kafka prints it: URL-safe base64 without padding."""
     if topic_id == NO_UUID:
         return ""
-    return base64.urlsafe_b64encode(topic_id).rstrip(b"=").decode()
+    text = b2a_base64(topic_id, newline=False).rstrip(b"=")
+    return text.translate(_URL_SAFE).decode()
 
 
 def id_bytes(text: str) -> bytes:
     """The topic or directory id that Kafka prints as ``text``."""
+    import base64  # few runs need it
+
     return base64.urlsafe_b64decode(text + "==") if text else NO_UUID
 
 

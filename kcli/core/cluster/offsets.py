@@ -18,7 +18,6 @@ from kcli.core.connection.plan import Broker
 from kcli.core.errors import ConfigError, DataLossError, KcliError, ProtocolError, UnsupportedError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.permissions import on_topic
-from kcli.core.positions import SPECIAL_NAMES
 from kcli.core.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -160,6 +159,8 @@ def not_tiered(tp: TopicPartition, special: int) -> NotTieredError | None:
     """The error where a broker has found no such special offset; None if that only means that there is no record."""
     if special not in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return None
+    from kcli.core.positions import SPECIAL_NAMES  # only for an error
+
     return NotTieredError(
         f"{tp} has no offset {SPECIAL_NAMES[special]}",
         why="nothing of it is in tiered storage: its topic is not tiered, or no segment was copied yet",

@@ -10,6 +10,9 @@ class CapExceededError(Exception):
 
 CODECS = frozenset(map(int, Codec))
 
+DEFAULT_LIMIT = 256 << 20
+"""Bytes that a batch may decompress to."""
+
 # KIP-390 and the ranges of Kafka's compression.<codec>.level. lz4: 1 and 2 are the fast compressor, 3 to 12
 # high compression, higher levels work as 12. Java treats its default of 9 as fast; here an explicit 9 is 9.
 LEVELS: dict[int, tuple[int, int]] = {

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from kcli.core.codecs.codec import CapExceededError, check_level, codec_name
+from kcli.core.codecs.codec import DEFAULT_LIMIT, CapExceededError, check_level, codec_name
 from kcli.core.codecs.decompress import (
     GZIP_WINDOW,
     Decoder,
@@ -25,7 +25,6 @@ from kcli.core.errors import ConfigError, CorruptRecordsError, StoppedError
 from kcli.core.kernels.varint import Buffer
 from kcli.core.types import Codec
 
-DEFAULT_LIMIT = 256 << 20
 LIMIT_OPTION = "max.decompressed.batch.bytes"
 
 _LIBRARIES: dict[int, str] = {

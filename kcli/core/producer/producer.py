@@ -19,7 +19,6 @@ from kcli.core import clock, records
 from kcli.core import producer as parts
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.codecs.codec import check_level, codec_by_name
-from kcli.core.codecs.compression import check_available
 from kcli.core.errors import (
     ClosedError,
     ConfigError,
@@ -55,7 +54,7 @@ from kcli.core.producer.text_placer import TextFormat
 from kcli.core.protocol.schema import NO_UUID
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.records.view import BatchView
-from kcli.core.types import GroupMetadata, OffsetAndMetadata, ProducerRecord, TopicPartition
+from kcli.core.types import Codec, GroupMetadata, OffsetAndMetadata, ProducerRecord, TopicPartition
 
 if TYPE_CHECKING:
     from kcli.core.producer import column_submission, transactional  # noqa: F401 - imported on use
@@ -596,6 +595,9 @@ def check_options(options: ProducerOptions) -> None:
             do=f"at most {_MOST_IN_FLIGHT} keep every record single and in order",
         )
     codec, level = codec_by_name(options.compression_type), options.compression_level
-    check_available(codec)
+    if codec != Codec.NONE:
+        from kcli.core.codecs.compression import check_available  # libraries: not without compression
+
+        check_available(codec)
     if level is not None:
         check_level(codec, level)

@@ -9,8 +9,7 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from kcli.core import records as parts
-from kcli.core.codecs.codec import CODECS, codec_name
-from kcli.core.codecs.compression import DEFAULT_LIMIT, decompress
+from kcli.core.codecs.codec import CODECS, DEFAULT_LIMIT, codec_name
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.kernels.active import crc32c, decode_columns, decode_values, find_in_records
 from kcli.core.kernels.shapes import SMALLEST_RECORD, Columns
@@ -92,15 +91,16 @@ class RecordBatch(BatchView):
             body = self.raw[HEADER_SIZE:]
             if not self.count and self.codec:
                 body = body[:0]  # an empty batch that was kept for its sequence numbers
-            try:
-                self._payload = (
-                    memoryview(decompress(self.codec, body, self.limit if limit is None else limit))
-                    if body
-                    else body
-                )
-            except CorruptRecordsError as error:
-                raise self._about(error) from error
+            self._payload = self._decompressed(body, limit) if self.codec and body else body
         return self._payload
+
+    def _decompressed(self, body: memoryview, limit: int | None) -> memoryview:
+        from kcli.core.codecs.compression import decompress  # many topics have no compressed batches
+
+        try:
+            return memoryview(decompress(self.codec, body, self.limit if limit is None else limit))
+        except CorruptRecordsError as error:
+            raise self._about(error) from error
 
     def forget_payload(self) -> None:
         """See BatchView."""

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from struct import Struct
 
 from kcli.core.codecs.codec import CODECS, check_level, codec_name
-from kcli.core.codecs.compression import compress, decompress
 from kcli.core.errors import ConfigError
 from kcli.core.kernels.active import (
     crc32c,
@@ -237,6 +236,8 @@ class BatchBuilder:
         if self._sealed:
             return
         if self.codec != Codec.NONE:
+            from kcli.core.codecs.compression import compress  # short runs of produce compress nothing
+
             self._chunks = [compress(self.codec, self._join(), self.level)]
             self.wire_size = HEADER_SIZE + len(self._chunks[0])
         elif len(self._chunks) > _MOST_CHUNKS:
@@ -262,7 +263,9 @@ class BatchBuilder:
     def rows(self) -> list[Row]:
         """The records as rows, for a split or for per-record errors."""
         payload = self._join()
-        if self._sealed:
+        if self._sealed and self.codec != Codec.NONE:
+            from kcli.core.codecs.compression import decompress  # as above
+
             payload = bytes(decompress(self.codec, payload, self._limit or self.size))
         columns = decode_columns(payload, self.count)
         return [

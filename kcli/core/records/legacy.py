@@ -9,8 +9,8 @@ from struct import Struct
 from typing import Any, NoReturn
 
 from kcli.core.classes import NamedTuple
-from kcli.core.codecs.codec import codec_name
-from kcli.core.codecs.compression import DEFAULT_LIMIT, decompress
+from kcli.core.codecs.codec import DEFAULT_LIMIT, codec_name
+from kcli.core.codecs.compression import decompress
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.kernels.active import encode_record
 from kcli.core.kernels.shapes import NO_HEADERS, Columns

@@ -10,8 +10,9 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.group_description import GroupDescription, Subtopology
+from kcli.core.admin.group_description import GroupDescription
 from kcli.core.admin.groups import GroupListing
+from kcli.core.admin.streams_members import Subtopology
 from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 

@@ -9,7 +9,8 @@ from kcli.core.classes import NamedTuple
 from kcli.core.types import TopicPartition
 
 if TYPE_CHECKING:
-    from kcli.core.admin.group_description import GroupDescription, MemberDescription, Subtopology, Task
+    from kcli.core.admin.group_description import GroupDescription, MemberDescription
+    from kcli.core.admin.streams_members import Subtopology, Task
     from kcli.flows.groups.offsets import Position, Positions
 
 ASSIGNED, REVOKED, AWAITED = "assigned", "to be revoked", "to be assigned"

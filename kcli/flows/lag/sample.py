@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
-from shlex import quote
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from kcli.core.classes import NamedTuple
 from kcli.core.clock import wall_ms
 from kcli.core.cluster.everywhere import ALL_LISTED, Unlisted
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
-from kcli.core.names import CHECKPOINTS, GROUP_PREFIXES, own_group_note
+from kcli.core.names import CHECKPOINTS, GROUP_PREFIXES, group_argument, own_group_note
 from kcli.core.types import GroupPartition, TopicPartition
 from kcli.flows.groups.description import SHARE, STREAMS, WITHOUT_MEMBERS, subscribed
 from kcli.flows.groups.offsets import (
@@ -286,7 +285,7 @@ def _groups(admin: Admin, wanted: Wanted) -> _Groups:
                 failed[name] = KcliError(
                     f"group {name} has no lag",
                     why=own_group_note(name) or "",
-                    do=f"`kcli groups describe {quote(name)}` shows it",
+                    do=f"`kcli groups describe {group_argument(name)}` shows it",
                 )
             else:
                 described[name] = found

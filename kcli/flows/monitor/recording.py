@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 
 from kcli.core.admin.brokers import BrokerDescription, ClusterDescription
 from kcli.core.admin.commit_columns import CommitColumns, TopicPartitions
-from kcli.core.admin.group_description import GroupDescription, MemberDescription, Task, Tasks
+from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.admin.streams_members import Task, Tasks
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import ConfigError, KcliError

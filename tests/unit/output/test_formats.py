@@ -17,18 +17,9 @@ from kcli.core.kernels import render_ops as op
 from kcli.core.records.batch import RecordBatch
 from kcli.core.types import Record
 from kcli.output.decoding import Decoders
-from kcli.output.records import (
-    CsvFormatter,
-    Formatter,
-    HexFormatter,
-    JsonFormatter,
-    KcatFormatter,
-    NdjsonFormatter,
-    RawFormatter,
-    TableFormatter,
-    TemplateFormatter,
-    ValueFormatter,
-)
+from kcli.output.record_data import CsvFormatter, JsonFormatter, KcatFormatter, NdjsonFormatter, RawFormatter
+from kcli.output.record_dumps import HexFormatter, TableFormatter
+from kcli.output.records import Formatter, TemplateFormatter, ValueFormatter
 from kcli.output.template import Template
 from kcli.serde.errors import DecodeError
 from kcli.serde.serde import Serde, SerdeContext

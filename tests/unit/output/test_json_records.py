@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.core.types import Record
-from kcli.output.records import NdjsonFormatter
+from kcli.output.record_data import NdjsonFormatter
 from kcli.output.template import rfc3339
 from tests.batches import fetched_of
 from tests.unit.output.plain_json import record_dict

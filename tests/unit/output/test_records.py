@@ -14,21 +14,9 @@ from kcli.core.records.batch import RecordBatch
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.records.slice import cut_record
 from kcli.core.types import Record, TopicPartition
-from kcli.output.records import (
-    CsvFormatter,
-    Formatter,
-    HexFormatter,
-    JsonFormatter,
-    KcatFormatter,
-    NdjsonFormatter,
-    RawFormatter,
-    RecordSink,
-    TableFormatter,
-    TemplateFormatter,
-    ValueFormatter,
-    dump_rows,
-    wanted_records,
-)
+from kcli.output.record_data import CsvFormatter, JsonFormatter, KcatFormatter, NdjsonFormatter, RawFormatter
+from kcli.output.record_dumps import HexFormatter, TableFormatter, dump_rows
+from kcli.output.records import Formatter, RecordSink, TemplateFormatter, ValueFormatter, wanted_records
 from kcli.output.stdout import Output
 from kcli.output.template import Template
 from tests.batches import fetched_of

@@ -12,7 +12,15 @@ import click
 from kcli.commands.groups._options import empty_group_option
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import GROUP, LIKE_A_DURATION, TARGET, TOPIC, AttachedOption, CountType
+from kcli.commands.shared.options import (
+    GROUP,
+    LIKE_A_DURATION,
+    TARGET,
+    TOPIC,
+    AttachedOption,
+    CountType,
+    option,
+)
 from kcli.commands.shared.params import DURATION, Word
 from kcli.core.clock import wall_ms
 from kcli.core.positions import parse_instant
@@ -63,17 +71,15 @@ def _changes(given: Mapping[str, Any]) -> bool:
 @click.argument("names", nargs=-1, type=GROUP, metavar="GROUP…")
 @options(
     "Where to",
-    click.option(
+    option(
         "--to",
         type=TARGET,
         metavar="SPEC",
         help="earliest, latest, current, an offset, +N or -N from the commit, a time (@-1h, 2026-11-21T10:00Z)",
     ),
-    click.option("--to-group", type=GROUP, metavar="GROUP", help="to what another group has committed"),
-    click.option(
-        "--from-file", metavar="FILE", help="to the offsets of a csv: [group,]topic,partition,offset"
-    ),
-    click.option(
+    option("--to-group", type=GROUP, metavar="GROUP", help="to what another group has committed"),
+    option("--from-file", metavar="FILE", help="to the offsets of a csv: [group,]topic,partition,offset"),
+    option(
         "--undo",
         cls=AttachedOption,
         bare="",
@@ -84,7 +90,7 @@ def _changes(given: Mapping[str, Any]) -> bool:
 )
 @options(
     "Which partitions",
-    click.option(
+    option(
         "--topic",
         "topics",
         type=TOPIC,
@@ -92,7 +98,7 @@ def _changes(given: Mapping[str, Any]) -> bool:
         metavar="TOPIC[:LIST]",
         help="only this topic, or some partitions, as in orders:0,2-4; repeatable",
     ),
-    click.option(
+    option(
         "--exclude-topic",
         "excluded",
         type=TOPIC,
@@ -100,9 +106,9 @@ def _changes(given: Mapping[str, Any]) -> bool:
         metavar="TOPIC",
         help="all but this topic; repeatable",
     ),
-    click.option("--all-topics", is_flag=True, help="all topics for which the group has committed offsets"),
+    option("--all-topics", is_flag=True, help="all topics for which the group has committed offsets"),
     empty_group_option(),
-    click.option(
+    option(
         "--all-groups",
         is_flag=True,
         help="all consumer groups that have committed offsets of the given topics",
@@ -110,10 +116,10 @@ def _changes(given: Mapping[str, Any]) -> bool:
 )
 @options(
     "Groups with members",
-    click.option(
+    option(
         "--live", is_flag=True, help="rewind a group that has members: they are held back for some seconds"
     ),
-    click.option(
+    option(
         "--hold",
         cls=AttachedOption,
         bare="",
@@ -121,7 +127,7 @@ def _changes(given: Mapping[str, Any]) -> bool:
         metavar="[=DUR]",
         help="like --live, and hold the group while the plan is reviewed, for at most this long",
     ),
-    click.option(
+    option(
         "--wait",
         cls=AttachedOption,
         bare="",
@@ -129,7 +135,7 @@ def _changes(given: Mapping[str, Any]) -> bool:
         metavar="[=DUR]",
         help="wait until the members have left and open transactions have ended, then rewind",
     ),
-    click.option(
+    option(
         "--watch",
         cls=AttachedOption,
         bare="",
@@ -140,31 +146,29 @@ def _changes(given: Mapping[str, Any]) -> bool:
 )
 @options(
     "Instead of a rewind",
-    click.option(
+    option(
         "--journal", is_flag=True, help="list the rewinds of this cluster that were made from this machine"
     ),
-    click.option(
-        "--check", metavar="ID", help="check again what became of rewind ID, which was made with --live"
-    ),
-    click.option(
+    option("--check", metavar="ID", help="check again what became of rewind ID, which was made with --live"),
+    option(
         "--export", is_flag=True, help="print the plan as Kafka's csv; without --execute nothing is changed"
     ),
 )
 @options(
     "As Kafka's script spells it",
-    click.option("--to-earliest", is_flag=True, help="Kafka's spelling of --to earliest"),
-    click.option("--to-latest", is_flag=True, help="Kafka's spelling of --to latest"),
-    click.option("--to-current", is_flag=True, help="Kafka's spelling of --to current"),
-    click.option("--to-offset", type=CountType(0), metavar="N", help="Kafka's spelling of --to N"),
-    click.option(
+    option("--to-earliest", is_flag=True, help="Kafka's spelling of --to earliest"),
+    option("--to-latest", is_flag=True, help="Kafka's spelling of --to latest"),
+    option("--to-current", is_flag=True, help="Kafka's spelling of --to current"),
+    option("--to-offset", type=CountType(0), metavar="N", help="Kafka's spelling of --to N"),
+    option(
         "--to-datetime",
         type=DATETIME,
         metavar="TIME",
         help="like --to; as in Kafka's script, UTC if no zone is given",
     ),
-    click.option("--by-duration", type=DURATION, metavar="DUR", help="Kafka's spelling of --to @-DUR"),
-    click.option("--shift-by", type=CountType(), metavar="N", help="Kafka's spelling of --to +N or -N"),
-    click.option(
+    option("--by-duration", type=DURATION, metavar="DUR", help="Kafka's spelling of --to @-DUR"),
+    option("--shift-by", type=CountType(), metavar="N", help="Kafka's spelling of --to +N or -N"),
+    option(
         "--group",
         "more_names",
         type=GROUP,
@@ -172,8 +176,8 @@ def _changes(given: Mapping[str, Any]) -> bool:
         metavar="GROUP",
         help="Kafka's spelling of GROUP; repeatable",
     ),
-    click.option("--reset-offsets", is_flag=True, hidden=True),
-    click.option("--execute", is_flag=True, help="Kafka's spelling of --yes"),
+    option("--reset-offsets", is_flag=True, hidden=True),
+    option("--execute", is_flag=True, help="Kafka's spelling of --yes"),
 )
 @pass_invocation
 def rewind(inv: Invocation, /, **given: Any) -> int:

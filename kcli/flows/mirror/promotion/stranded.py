@@ -30,7 +30,8 @@ from kcli.flows.mirror.proof.proof import Log, logs
 from kcli.flows.mirror.proof.repetition import not_removed, tell_apart
 from kcli.flows.mirror.settings import Cluster
 from kcli.flows.stop import Stop
-from kcli.output.records import ALL, NdjsonFormatter
+from kcli.output.record_data import NdjsonFormatter
+from kcli.output.records import ALL
 
 _POLL = 0.2  # seconds
 

@@ -1,5 +1,6 @@
 """Parsing: values that attach by ``=`` only, global options anywhere, nothing swallowed."""
 
+import inspect
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +18,7 @@ from kcli.commands.shared.options import (
     LIKE_A_DURATION,
     AttachedOption,
     CountType,
+    Option,
     global_options,
 )
 from kcli.commands.shared.usage import Refused
@@ -24,6 +26,25 @@ from tests.cli.test_read_only import COMMANDS
 from tests.each import each
 
 ALL = frozenset(DEBUG_AREAS)
+
+
+def options_below(command: click.Command) -> Iterator[click.Option]:
+    """The options of a command and of those below it."""
+    yield from (param for param in command.params if isinstance(param, click.Option))
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            assert found is not None, name
+            yield from options_below(found)
+
+
+def test_help_of_options_has_no_indentation_that_click_would_take_away() -> None:
+    found = list(options_below(cli))
+    assert len(found) > 400
+    assert [option.opts for option in found if not isinstance(option, Option)] == []
+    helps = [option.help for option in found if option.help is not None]
+    assert helps == [inspect.cleandoc(text) for text in helps]
 
 
 @click.group("root", cls=Group)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from kcli.core.admin.group_description import GroupDescription, Subtopology
+from kcli.core.admin.group_description import GroupDescription
+from kcli.core.admin.streams_members import Subtopology
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.flows.groups.internal_topics import InternalTopics, judged, may_be_internal, of_topology
 

@@ -1,13 +1,7 @@
 """The tasks of streams groups: who has them, and what of their input is unread."""
 
-from kcli.core.admin.group_description import (
-    GroupDescription,
-    MemberDescription,
-    StreamsClient,
-    Subtopology,
-    Task,
-    Tasks,
-)
+from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.admin.streams_members import StreamsClient, Subtopology, Task, Tasks
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.offsets import Position
 from kcli.flows.groups.tasks import owned_tasks, task_lag

@@ -17,7 +17,7 @@ from kcli.flows.inputs.item import BadInput, InputError, InputRow, Item
 from kcli.flows.inputs.lines import LineFormat
 from kcli.flows.inputs.parsers import parser_of
 from kcli.flows.inputs.pattern import Pattern, PatternError
-from kcli.output.records import NdjsonFormatter
+from kcli.output.record_data import NdjsonFormatter
 from tests.batches import fetched_of
 
 pytestmark = pytest.mark.case("C8")

@@ -16,7 +16,7 @@ from kcli.flows.inputs.item import BadInput, BadLine
 from kcli.flows.inputs.lines import LineFormat
 from kcli.flows.inputs.parsers import parser_of
 from kcli.output.decoding import Decoders
-from kcli.output.records import CsvFormatter, NdjsonFormatter
+from kcli.output.record_data import CsvFormatter, NdjsonFormatter
 from kcli.serde.names import NAMES, PLAIN, parse_serdes
 from kcli.serde.opening import open_serdes
 from tests.batches import fetched_of

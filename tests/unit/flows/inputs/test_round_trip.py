@@ -22,7 +22,8 @@ from kcli.flows.inputs.lines import LineFormat
 from kcli.flows.inputs.parsers import parser_of
 from kcli.flows.produce.failed_file import FailedFile
 from kcli.output.decoding import Decoders
-from kcli.output.records import CsvFormatter, Formatter, KcatFormatter, NdjsonFormatter, TemplateFormatter
+from kcli.output.record_data import CsvFormatter, KcatFormatter, NdjsonFormatter
+from kcli.output.records import Formatter, TemplateFormatter
 from kcli.output.template import Template
 from kcli.serde.errors import EncodeError
 from kcli.serde.names import parse_serdes

@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from kcli.core.admin.brokers import BrokerDescription, ClusterDescription
-from kcli.core.admin.group_description import GroupDescription, MemberDescription, Task, Tasks
+from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.admin.streams_members import Task, Tasks
 from kcli.core.types import Node, OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.lag.sample import GroupSample, LagSample

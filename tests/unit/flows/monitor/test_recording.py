@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kcli.core.admin.brokers import ClusterDescription
-from kcli.core.admin.group_description import Task, Tasks
+from kcli.core.admin.streams_members import Task, Tasks
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import AuthError, ConfigError, ConnectError, KcliError, UnsupportedError

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.commands.shared.params import parse_topic_partitions
+from kcli.commands.shared.words import parse_topic_partitions
 from kcli.core.errors import (
     AuthError,
     ConfigError,

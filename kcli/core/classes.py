@@ -1,4 +1,5 @@
-"""``dataclass`` and ``NamedTuple`` as the standard library has them, whose classes cost a tenth of theirs to make.
+"""``dataclass``, ``NamedTuple`` and ``IntEnum`` as the standard library has them, whose classes cost a tenth of theirs to
+make.
 
 Those of the standard library compile the methods of each class when its module is imported, needed or not, and set
 them on the finished class, where each has to be looked up in all bases: half of what a short command computed was that.
@@ -20,12 +21,14 @@ from types import GenericAlias
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from dataclasses import Field, dataclass, field, fields, replace
+    from enum import IntEnum
     from typing import Any, NamedTuple
 else:
     Any = object  # for whoever evaluates annotations, as those of a method that loops
 
-__all__ = ["Field", "NamedTuple", "dataclass", "field", "fields", "replace"]
+__all__ = ["Field", "IntEnum", "NamedTuple", "dataclass", "field", "fields", "replace"]
 
 _FEW = 8
 """So many calls go through loops; then a class is worth compiling a method for."""
@@ -578,6 +581,69 @@ class _NamedTuple(metaclass=_Named):
     __slots__ = ()
 
 
+# --- numbers with names ----------------------------------------------------------------------------------
+
+
+class _Numbers(type):
+    """Makes a class whose objects are the numbers that are written in it, each once."""
+
+    __members__: dict[str, Any]
+    _by_value: dict[int, Any]
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> Any:
+        """What is no number, as methods and the docstring, stays as it is."""
+        numbers = {key: value for key, value in space.items() if value.__class__ is int and key[0] != "_"}
+        for key in numbers:
+            del space[key]
+        made: Any = super().__new__(mcs, name, bases, space)
+        made.__members__ = members = {}
+        for key, value in numbers.items():
+            members[key] = member = int.__new__(made, value)
+            member.name = key
+            setattr(made, key, member)
+        made._by_value = {int(member): member for member in members.values()}
+        return made
+
+    def __call__(cls, value: int) -> Any:
+        """The one of that value."""
+        found = cls._by_value.get(value)
+        if found is None:
+            raise ValueError(f"{value!r} is not a valid {cls.__qualname__}")
+        return found
+
+    def __getitem__(cls, name: str) -> Any:
+        return cls.__members__[name]
+
+    def __iter__(cls) -> Iterator[Any]:
+        return iter(cls.__members__.values())
+
+    def __len__(cls) -> int:
+        return len(cls.__members__)
+
+
+class _IntEnum(int, metaclass=_Numbers):
+    name: str
+
+    @property
+    def value(self) -> int:
+        """As a plain number."""
+        return int(self)
+
+    __str__ = int.__repr__
+
+    def __repr__(self) -> str:
+        return f"<{self.__class__.__name__}.{self.name}: {int(self)}>"
+
+    def __reduce__(self) -> Any:
+        return self.__class__, (int(self),)
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+
 if not TYPE_CHECKING:
 
     def dataclass(kind: Any = None, /, **flags: bool) -> Any:
@@ -588,3 +654,4 @@ if not TYPE_CHECKING:
     fields = _fields
     replace = _replace
     NamedTuple = _NamedTuple
+    IntEnum = _IntEnum

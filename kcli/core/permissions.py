@@ -2,9 +2,8 @@
 
 import shlex
 from collections.abc import Iterable
-from enum import IntEnum
 
-from kcli.core.classes import NamedTuple
+from kcli.core.classes import IntEnum, NamedTuple
 
 _OPTIONS = {
     29: ("topic", "--topic"),

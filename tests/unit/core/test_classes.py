@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import enum
 import importlib
 import inspect
+import json
 import pickle
 import pkgutil
 import typing
@@ -16,7 +18,7 @@ import pytest
 
 import kcli
 from kcli.core import classes
-from kcli.core.classes import NamedTuple, dataclass, field, replace
+from kcli.core.classes import IntEnum, NamedTuple, dataclass, field, replace
 
 _MANY = 12
 """More objects than are made by loops."""
@@ -224,6 +226,57 @@ def _made(kind: Any, *values: Any, **named: Any) -> Any:
     found = [kind(*values, **named) for _ in range(_MANY)]
     assert all(one == found[0] for one in found)
     return found[-1]
+
+
+def _numbers(kind: Any) -> Any:
+    """What can be observed of numbers with names."""
+    return [
+        (
+            *(
+                one.name,
+                one.value,
+                int(one),
+                str(one),
+                repr(one),
+                f"{one}",
+                f"{one:03}",
+                hash(one),
+                one == one.value,
+            ),
+            *(isinstance(one, kind), isinstance(one, int), kind(one.value) is one, kind[one.name] is one),
+            *(
+                copy.copy(one) is one,
+                copy.deepcopy(one) is one,
+                one in kind.__members__.values(),
+                {one: 1}[one.value],
+            ),
+            *(one + 1, one < 3, type(one.value), getattr(kind, one.name) is one, json.dumps([one])),
+        )
+        for one in kind
+    ]
+
+
+def test_every_int_enum_of_kcli_is_as_the_standard_library_makes_it():
+    made = {
+        kind
+        for module in _modules()
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, IntEnum) and kind is not IntEnum
+    }
+    assert len(made) >= 9
+    for kind in made:
+        twin = enum.IntEnum(kind.__name__, dict(kind.__members__))  # type: ignore[misc]
+        assert _numbers(kind) == _numbers(twin), kind
+        assert [pickle.loads(pickle.dumps(one)) for one in kind] == list(kind)
+        assert all(pickle.loads(pickle.dumps(one)) is one for one in kind)
+        assert (len(kind), max(kind), set(kind)) == (len(twin), max(twin), set(twin))
+        for refused, error in ((lambda kind: kind(10_000), ValueError), (lambda kind: kind["?"], KeyError)):
+            words = set()
+            for either in (kind, twin):
+                with pytest.raises(error) as caught:
+                    refused(either)
+                words.add(str(caught.value))
+            assert len(words) == 1
 
 
 def test_defaults_and_keywords():

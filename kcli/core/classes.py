@@ -370,6 +370,8 @@ def _annotations(space: Any) -> dict[str, Any]:
 def _is_class_variable(annotation: Any) -> bool:
     if isinstance(annotation, str):
         return annotation.startswith(("ClassVar", "typing.ClassVar"))
+    if annotation.__class__ is type:
+        return False
     return str(annotation).startswith("typing.ClassVar") if hasattr(annotation, "__origin__") else False
 
 

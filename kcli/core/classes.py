@@ -1,5 +1,5 @@
-"""``dataclass``, ``NamedTuple`` and ``IntEnum`` as the standard library has them, whose classes cost a tenth of theirs to
-make.
+"""``dataclass``, ``NamedTuple``, ``Enum`` and ``IntEnum`` as the standard library has them, whose classes cost a tenth of
+theirs to make.
 
 Those of the standard library compile the methods of each class when its module is imported, needed or not, and set
 them on the finished class, where each has to be looked up in all bases: half of what a short command computed was that.
@@ -23,12 +23,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from dataclasses import Field, dataclass, field, fields, replace
-    from enum import IntEnum
+    from enum import Enum, IntEnum
     from typing import Any, NamedTuple
 else:
     Any = object  # for whoever evaluates annotations, as those of a method that loops
 
-__all__ = ["Field", "IntEnum", "NamedTuple", "dataclass", "field", "fields", "replace"]
+__all__ = ["Enum", "Field", "IntEnum", "NamedTuple", "dataclass", "field", "fields", "replace"]
 
 _FEW = 8
 """So many calls go through loops; then a class is worth compiling a method for."""
@@ -583,30 +583,35 @@ class _NamedTuple(metaclass=_Named):
     __slots__ = ()
 
 
-# --- numbers with names ----------------------------------------------------------------------------------
+# --- enumerations ----------------------------------------------------------------------------------------
 
 
-class _Numbers(type):
-    """Makes a class whose objects are the numbers that are written in it, each once."""
+class _Members(type):
+    """Makes a class whose objects are the numbers or texts that are written in it, each once."""
 
     __members__: dict[str, Any]
-    _by_value: dict[int, Any]
+    _by_value: dict[Any, Any]
 
     def __new__(mcs, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> Any:
-        """What is no number, as methods and the docstring, stays as it is."""
-        numbers = {key: value for key, value in space.items() if value.__class__ is int and key[0] != "_"}
-        for key in numbers:
+        """What is neither number nor text, as a method, stays as it is."""
+        values = {
+            key: value for key, value in space.items() if value.__class__ in (int, str) and key[0] != "_"
+        }
+        for key in values:
             del space[key]
         made: Any = super().__new__(mcs, name, bases, space)
         made.__members__ = members = {}
-        for key, value in numbers.items():
-            members[key] = member = int.__new__(made, value)
-            member.name = key
+        made._by_value = by_value = {}
+        for key, value in values.items():
+            member: Any = int.__new__(made, value) if issubclass(made, int) else object.__new__(made)
+            member.name, member.value = key, value
+            members[key] = by_value[value] = member
             setattr(made, key, member)
-        made._by_value = {int(member): member for member in members.values()}
+        if len(by_value) != len(members):
+            raise ValueError(f"two names of {name} have the same value")
         return made
 
-    def __call__(cls, value: int) -> Any:
+    def __call__(cls, value: Any) -> Any:
         """The one of that value."""
         found = cls._by_value.get(value)
         if found is None:
@@ -623,27 +628,33 @@ class _Numbers(type):
         return len(cls.__members__)
 
 
-class _IntEnum(int, metaclass=_Numbers):
+class _Enum(metaclass=_Members):
+    """Hashed by identity: the standard library's hashes names, in Python code."""
+
     name: str
+    value: Any
 
-    @property
-    def value(self) -> int:
-        """As a plain number."""
-        return int(self)
-
-    __str__ = int.__repr__
+    def __str__(self) -> str:
+        return f"{self.__class__.__name__}.{self.name}"
 
     def __repr__(self) -> str:
-        return f"<{self.__class__.__name__}.{self.name}: {int(self)}>"
+        return f"<{self}: {self.value!r}>"
 
     def __reduce__(self) -> Any:
-        return self.__class__, (int(self),)
+        return self.__class__, (self.value,)
 
     def __copy__(self) -> Any:
         return self
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self
+
+
+class _IntEnum(int, _Enum):
+    __str__ = int.__repr__
+
+    def __repr__(self) -> str:
+        return f"<{_Enum.__str__(self)}: {self.value}>"
 
 
 if not TYPE_CHECKING:
@@ -656,4 +667,5 @@ if not TYPE_CHECKING:
     fields = _fields
     replace = _replace
     NamedTuple = _NamedTuple
+    Enum = _Enum
     IntEnum = _IntEnum

@@ -18,7 +18,7 @@ import pytest
 
 import kcli
 from kcli.core import classes
-from kcli.core.classes import IntEnum, NamedTuple, dataclass, field, replace
+from kcli.core.classes import Enum, IntEnum, NamedTuple, dataclass, field, replace
 
 _MANY = 12
 """More objects than are made by loops."""
@@ -228,48 +228,38 @@ def _made(kind: Any, *values: Any, **named: Any) -> Any:
     return found[-1]
 
 
-def _numbers(kind: Any) -> Any:
-    """What can be observed of numbers with names."""
+def _members(kind: Any) -> Any:
+    """What can be observed of an enumeration."""
     return [
         (
+            *(one.name, one.value, str(one), repr(one), f"{one}", isinstance(one, kind), type(one.value)),
+            *(kind(one.value) is one, kind[one.name] is one, getattr(kind, one.name) is one),
+            *(copy.copy(one) is one, copy.deepcopy(one) is one, kind.__members__[one.name] is one, bool(one)),
             *(
-                one.name,
-                one.value,
-                int(one),
-                str(one),
-                repr(one),
-                f"{one}",
-                f"{one:03}",
-                hash(one),
-                one == one.value,
+                (hash(one), one == one.value, one + 1, f"{one:03}", json.dumps([one]))
+                if isinstance(one, int)
+                else ()
             ),
-            *(isinstance(one, kind), isinstance(one, int), kind(one.value) is one, kind[one.name] is one),
-            *(
-                copy.copy(one) is one,
-                copy.deepcopy(one) is one,
-                one in kind.__members__.values(),
-                {one: 1}[one.value],
-            ),
-            *(one + 1, one < 3, type(one.value), getattr(kind, one.name) is one, json.dumps([one])),
         )
         for one in kind
     ]
 
 
-def test_every_int_enum_of_kcli_is_as_the_standard_library_makes_it():
+def test_every_enumeration_of_the_core_is_as_the_standard_library_makes_it():
     made = {
         kind
         for module in _modules()
         for kind in vars(module).values()
-        if isinstance(kind, type) and issubclass(kind, IntEnum) and kind is not IntEnum
+        if isinstance(kind, type) and issubclass(kind, Enum) and len(kind)
     }
-    assert len(made) >= 9
+    assert sum(issubclass(kind, IntEnum) for kind in made) >= 9
+    assert sum(not issubclass(kind, IntEnum) for kind in made) >= 9
     for kind in made:
-        twin = enum.IntEnum(kind.__name__, dict(kind.__members__))  # type: ignore[misc]
-        assert _numbers(kind) == _numbers(twin), kind
-        assert [pickle.loads(pickle.dumps(one)) for one in kind] == list(kind)
+        base = enum.IntEnum if issubclass(kind, IntEnum) else enum.Enum
+        twin: Any = base(kind.__name__, {one.name: one.value for one in kind})  # type: ignore[call-overload]
+        assert _members(kind) == _members(twin), kind
         assert all(pickle.loads(pickle.dumps(one)) is one for one in kind)
-        assert (len(kind), max(kind), set(kind)) == (len(twin), max(twin), set(twin))
+        assert (len(kind), {one.value for one in set(kind)}) == (len(twin), {one.value for one in set(twin)})
         for refused, error in ((lambda kind: kind(10_000), ValueError), (lambda kind: kind["?"], KeyError)):
             words = set()
             for either in (kind, twin):
@@ -277,6 +267,14 @@ def test_every_int_enum_of_kcli_is_as_the_standard_library_makes_it():
                     refused(either)
                 words.add(str(caught.value))
             assert len(words) == 1
+
+
+def test_two_names_for_a_value_are_refused():
+    with pytest.raises(ValueError, match="two names of Same have the same value"):
+
+        class Same(IntEnum):
+            ONE = 1
+            ALSO = 1
 
 
 def test_defaults_and_keywords():

@@ -3,6 +3,7 @@
 Of ``a and b`` each one; a column of ``source`` beside a literal. They only limit: the engine evaluates all of them again.
 """
 
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
@@ -128,6 +129,8 @@ def _value(column: str, node: Any) -> Any:
 
 def _moment(text: str) -> datetime | None:
     """A time with its zone; None for a text that is none, and for one that a clock shows twice or never."""
+    if re.search("[T ]24", text):  # midnight for Python from 3.14 on
+        return None
     try:
         found = datetime.fromisoformat(text.strip())
     except ValueError:

@@ -17,7 +17,7 @@ _EPOCH = datetime(1970, 1, 1)
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _TIME = re.compile(r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?")
 _STAMP = re.compile(
-    r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?", re.IGNORECASE
+    r"(\d{4}-\d\d-\d\d)[T ]((?!24)\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?", re.IGNORECASE
 )
 _MAX_PRECISION = 4_000  # digits; Python refuses to print integers with more than 4300
 

@@ -60,7 +60,10 @@ elif name.startswith("lz4"):
     for _ in range(size >> 20): out.write(stream.compress(step))
     out.write(stream.compress(bytes(size % (1 << 20))) + stream.flush())
 elif name.startswith("zstd"):
-    from backports import zstd
+    try:
+        from compression import zstd
+    except ImportError:
+        from backports import zstd
     if name == "zstd frames":
         for _ in range(size >> 20): out.write(zstd.compress(step))
         out.write(zstd.compress(bytes(size % (1 << 20))))

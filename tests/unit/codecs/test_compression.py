@@ -9,7 +9,6 @@ import zlib
 import cramjam
 import lz4.frame
 import pytest
-from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +19,11 @@ from kcli.core.codecs.codec import LEVELS
 from kcli.core.codecs.compression import LIMIT_OPTION, compress, decompress
 from kcli.core.errors import ConfigError, CorruptRecordsError
 from kcli.core.types import Codec
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 CODECS = [codec for codec in Codec if codec]
 UNKNOWN = sorted(set(range(8)).difference(Codec))

@@ -211,7 +211,20 @@ def test_instants(text: str, when: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "x", "h", "3", "10:3", "24:00", "2026-02-30", "2026-11-21T25:00", "2026-1-1"]
+    "text",
+    [
+        "",
+        "x",
+        "h",
+        "3",
+        "10:3",
+        "24:00",
+        "2026-02-30",
+        "2026-11-21T24:00",
+        "2026-11-21 24Z",
+        "2026-11-21T25:00",
+        "2026-1-1",
+    ],
 )
 def test_an_invalid_instant_is_refused(text: str) -> None:
     if text == "3":

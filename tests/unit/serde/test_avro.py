@@ -221,6 +221,7 @@ def test_fields_that_are_not_given_take_their_default() -> None:
         (logical("int", "time-millis"), "10:00:00.0001", "3 digits"),
         (logical("long", "timestamp-millis"), "2026-11-21T10:00", "with its zone"),
         (logical("long", "local-timestamp-millis"), "2026-11-21T10:00Z", "without a zone"),
+        (logical("long", "timestamp-millis"), "2026-11-21T24:00Z", "a timestamp is"),
         (logical("long", "timestamp-millis"), "2026-13-21T10:00Z", "month"),
         (logical("string", "uuid"), "x", "no UUID"),
         ({"type": "fixed", "name": "P", "size": 12, "logicalType": "duration"}, {"days": 1}, "months, days"),

@@ -4,12 +4,13 @@ For programs: ``kcli.read_topic``, ``kcli.write_topic`` and ``kcli.read_export``
 Arrow, ``kcli.core`` has the clients. Names are loaded on use (PEP 562).
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from kcli.core.version import __version__
 
+# `typing` is left to those who need it: here it would be searched for garbage many times, before `__main__` says when to.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from kcli.frames.exported import read_export as read_export
     from kcli.frames.topic import read_topic as read_topic
     from kcli.frames.writing import NotWrittenError as NotWrittenError
@@ -25,7 +26,9 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # few runs need it
+
     return getattr(import_module(f"kcli.frames.{_HOMES[name]}"), name)

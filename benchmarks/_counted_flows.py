@@ -80,10 +80,14 @@ class Stage:
             self._cluster.append(name, 0, batch)
         return name
 
-    def groups(self, count: int) -> None:
-        """A new cluster with so many groups, each with offsets in 20 partitions."""
+    def begin_anew(self) -> None:
+        """A new cluster, without topics."""
         self._cluster.close()
         self._cluster = _cluster()
+
+    def groups(self, count: int) -> None:
+        """A new cluster with so many groups, each with offsets in 20 partitions."""
+        self.begin_anew()
         ManyGroups(self._cluster, count, 20, topics=1, members=0)
 
     def lines(self, megabytes: int, begin: str = "{} ", end: str = "", header: str = "") -> Path:
@@ -184,6 +188,7 @@ def _consume(*flags: str) -> Callable[[Stage, int], list[str]]:
 
 
 def _mirror(stage: Stage, size: int) -> list[str]:
+    stage.begin_anew()  # what earlier jobs have saved would be read
     topic, copy = stage.full_topic(size), stage.empty_topic()
     same = ["--from", stage.bootstrap, "--to", stage.bootstrap]
     return ["mirror", *same, "-t", topic, "--map-topic", f"{topic}={copy}", "--until-caught-up", "-q"]
@@ -212,7 +217,7 @@ IN_STEP = (
     Flow("consume --count", _consume("--count", *_ONE_FETCHED)),
     Flow("consume --count --by partition", _consume("--count", "--by", "partition", *_ONE_FETCHED)),
     Flow("consume --select", _consume("--select", "offset,value", *_ONE_FETCHED)),
-    Flow("mirror", _mirror),
+    Flow("mirror", _mirror, small=48, large=72),
     Flow("groups lag", _lag, unit="group", small=200, large=400),
 )
 """Those that have a limit, in ``calls.toml``."""

@@ -1,4 +1,4 @@
-"""Throughput over distance: ``kcli`` and kcat beside each other, with the broker's answers held for 0, 50 and 200 ms.
+"""Throughput over distance: ``kcli``, kcat and Kafka's tools beside each other, with answers held for 0, 50 and 200 ms.
 
 Two real brokers, each behind a ``_delaying_proxy``; a topic of 4 partitions of 100-byte records; whole processes, in
 turn. MB per second of the clock on the wall: of the whole run, and without the time that the same command needs for one
@@ -23,6 +23,7 @@ from itertools import count
 from pathlib import Path
 
 from benchmarks import _contenders as tools
+from benchmarks import _kafka_tools as kafka
 from benchmarks._delaying_proxy import DelayingProxy
 from benchmarks._measure import Cost, Run, create_topic, environment, machine, measure, version_of
 from benchmarks._table import Table
@@ -152,7 +153,7 @@ class Bench:
             self._kcli(source.bootstrap, "produce", self._topics[whole], str(path))
 
     def contenders(self) -> list[Contender]:
-        """kcli and, where it is installed, kcat."""
+        """kcli and, where they are installed, kcat and Kafka's tools."""
         source, target = self._source, self._target
         near, far = source.bootstrap, target.bootstrap
         rows: list[tuple[str, FarBroker, Make]] = [
@@ -184,6 +185,11 @@ class Bench:
                 ("kcat -C | kcat -P, far source", source, self._kcat_pipe),
                 ("kcat -C | kcat -P, far target", target, self._kcat_pipe),
             ]
+        if kafka.tool(kafka.CONSUMER_PERF) is not None:
+            rows += [
+                ("Kafka's consumer-perf-test", source, self._perf_consume),
+                ("Kafka's producer-perf-test", target, self._perf_produce),
+            ]
         return [Contender(name, [broker.proxy], make) for name, broker, make in rows]
 
     def _what(self, whole: bool) -> tuple[str, int]:
@@ -204,6 +210,17 @@ class Bench:
     def _kcat_produce(self, whole: bool) -> Run:
         lines, records = self._lines[whole], self._records[whole]
         run = tools.kcat_produce(self._target.bootstrap, self._fresh(), lines, records, "none")
+        assert run is not None
+        return run
+
+    def _perf_consume(self, whole: bool) -> Run:
+        run = tools.perf_consume(self._source.bootstrap, *self._what(whole))
+        assert run is not None
+        return run
+
+    def _perf_produce(self, whole: bool) -> Run:
+        lines, records = self._lines[whole], self._records[whole]
+        run = tools.perf_produce(self._target.bootstrap, self._fresh(), lines, records, "none")
         assert run is not None
         return run
 
@@ -230,7 +247,7 @@ def _table(contenders: Sequence[Contender]) -> Table:
     notes += [
         f"target: {TARGET:g} of {one.name}, is {one.share:.2f}: {'met' if one.share >= TARGET else 'MISSED'}"
         for one in contenders
-        if "kcat" not in one.name
+        if "kcat" not in one.name and "Kafka" not in one.name
     ]
     rows = [one.row() for one in contenders]
     return Table("throughput over distance", [*heads, "share", "CPU s", "resident MB"], rows, notes)

@@ -87,7 +87,7 @@ class Bench:
         notes = []
         if "bare loop" in contest.costs:
             share = contest.rate("kcli mirror") / contest.rate("bare loop")
-            notes.append(f"of the bare loop: {share:.2f} (target 0.7)")
+            notes.append(f"of the bare loop: {share:.2f} (target 0.75)")
         self._add(contest.table(), *notes)
 
     def small_batches(self) -> None:

@@ -131,7 +131,9 @@ class ChangeOf(Generic[A, K, F]):
     may_have_changed: bool = True
 
     def begin(self, admin: A) -> None:
-        """Before the first contact: raises what forbids the change whatever the cluster is like."""
+        """Before the first contact: raises what forbids the change whatever the cluster is like, and has the client ask
+        together with it for what ``decide`` needs.
+        """
 
     def decide(self, admin: A) -> Sequence[Item[K, F]]:
         """The whole scope, in the user's order: what is planned, what is as it should be, and what is refused and why,

@@ -349,6 +349,7 @@ def _setstate(self: Any, state: list[Any]) -> None:
         _set(self, name, value)
 
 
+_FUNCTION = type(_repr)
 _ORDER = {"__lt__": _lt, "__le__": _le, "__gt__": _gt, "__ge__": _ge}
 _FROZEN = {"__setattr__": _setattr, "__delattr__": _delattr}
 _FROZEN_SLOTS = {"__getstate__": _getstate, "__setstate__": _setstate}
@@ -442,7 +443,8 @@ def _dataclass(
         space.pop("__weakref__", None)
         space["__slots__"] = tuple(name for name in own if name not in fields)
         space["__qualname__"] = kind.__qualname__
-        kind = type(kind)(kind.__name__, kind.__bases__, space)
+        first, kind = kind, type(kind)(kind.__name__, kind.__bases__, space)
+        _move_super(first, kind)
     else:
         for name, told in own.items():  # a default is an attribute of the class
             if name in space and space[name].__class__ is _Field:
@@ -454,6 +456,23 @@ def _dataclass(
             setattr(kind, name, value)
     plan.kind = kind
     return kind
+
+
+def _move_super(first: Any, kind: Any) -> None:
+    """Has ``super()`` and ``__class__`` in the methods of a class mean the one that was made in its place."""
+    for member in vars(first).values():
+        if member.__class__ is _FUNCTION and member.__closure__ is None:
+            continue
+        for part in (member.fget, member.fset, member.fdel) if member.__class__ is property else (member,):
+            method: Any = part
+            while hasattr(method, "__wrapped__"):  # also of class methods and static ones
+                method = method.__wrapped__
+            if method.__class__ is not _FUNCTION or "__class__" not in method.__code__.co_freevars:
+                continue
+            cell = (method.__closure__ or ())[method.__code__.co_freevars.index("__class__")]
+            if cell.cell_contents is first:  # one for all methods of the class
+                cell.cell_contents = kind
+                return
 
 
 def _replace(item: Any, /, **changes: Any) -> Any:

@@ -306,7 +306,7 @@ class ProducerOptions(ClientOptions):
     batch_size: int = option(1_000_000, "bytes of records, before compression, that make a batch full", low=1)
     max_request_size: int = option(
         1_048_576,
-        "the largest record that is accepted, in bytes before compression",
+        "the largest request with records, and so the largest record, before compression as well, in bytes",
         aliases=("message.max.bytes",),
         low=1,
     )
@@ -454,6 +454,18 @@ class ShareConsumerOptions(ConsumerOptions):
         "batch_optimized acquires whole batches; record_limit no more than max.poll.records (Kafka 4.2 on)",
         choices=("batch_optimized", "record_limit"),
     )
+
+
+OF_BROKERS = frozenset({"max_request_size"})
+"""What depends on what the brokers of a cluster accept: all clients that a command makes have these options."""
+_LARGEST_REQUEST = 1 << 30
+
+
+def limited_by_brokers(options: ProducerOptions) -> ProducerOptions:
+    """For what other clients have written: whether it is too large is for the brokers to say, unless a limit is set."""
+    if not is_default(options, "max_request_size"):
+        return options
+    return classes.replace(options, max_request_size=_LARGEST_REQUEST)
 
 
 def is_default(options: ClientOptions, name: str) -> bool:

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 from kcli.core.extras import library
 
-_HASH = re.compile(r"\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}")
+# Of the last character of the salt only two bits count; the library refuses others.
+_HASH = re.compile(r"\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}")
 _LEAST_COST, _MOST_COST = 4, 16
 """Each more doubles the work: 16 is some four seconds."""
 _LONGEST = 72

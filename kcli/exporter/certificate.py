@@ -22,7 +22,7 @@ from kcli.core.secret import Secret
 from kcli.files.user_file import FileState, read_bounded
 from kcli.profiles.file_safety import refusal
 
-_CERTIFICATE, _KEY, _CLIENT_CA = "--tls-certificate", "--tls-key", "--tls-client-ca"
+_OPTIONS = ("--tls-certificate", "--tls-key", "--tls-client-ca")
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
 _CONVERT = "convert it: openssl pkcs12 -in STORE -nodes -out FILE.pem"
 
@@ -38,6 +38,7 @@ class TlsFiles(NamedTuple):
     optional: bool = False
     min_version: str = ""
     max_version: str = ""
+    options: tuple[str, str, str] = _OPTIONS
 
     @property
     def paths(self) -> list[str]:
@@ -51,28 +52,29 @@ def server_context(files: TlsFiles) -> ssl.SSLContext:
     context.minimum_version = _VERSIONS[files.min_version or "TLS12"]
     if files.max_version:
         context.maximum_version = _VERSIONS[files.max_version]
-    _load(context, files.certificate, files.key)
+    certificate, key, client_ca = files.options
+    _load(context, files.certificate, files.key, certificate, key)
     if files.client_ca is not None:
-        _trust(context, files.client_ca)
+        _trust(context, files.client_ca, client_ca)
         context.verify_mode = ssl.CERT_OPTIONAL if files.optional else ssl.CERT_REQUIRED
     return context
 
 
-def _load(context: ssl.SSLContext, certificate: str, key: str | None) -> None:
+def _load(context: ssl.SSLContext, certificate: str, key: str | None, option: str, key_option: str) -> None:
     what, key_what = f"the certificate {certificate}", f"the key {key}"
-    text, state = _read(certificate, what, _CERTIFICATE)
+    text, state = _read(certificate, what, option)
     chain, key_text, elsewhere = (
-        certificates_in(text, what, _CERTIFICATE),
+        certificates_in(text, what, option),
         text,
-        f"; or name the key with {_KEY}",
+        f"; or name the key with {key_option}",
     )
     if key is None:
         key_what = f"the certificate and key {certificate}"
     else:
-        (key_text, state), elsewhere = _read(key, key_what, _KEY), ""
+        (key_text, state), elsewhere = _read(key, key_what, key_option), ""
     if (unsafe := refusal(key or certificate, state, os.getuid(), "a private key")) is not None:
         raise unsafe
-    own = private_key_in(key_text, key_what, _CERTIFICATE if key is None else _KEY, elsewhere)
+    own = private_key_in(key_text, key_what, option if key is None else key_option, elsewhere)
     check_validity(chain, what)
     encrypted = []
 
@@ -114,10 +116,10 @@ def _not_loaded(error: Exception, chain: str, what: str, key_what: str) -> Confi
     )
 
 
-def _trust(context: ssl.SSLContext, client_ca: str) -> None:
+def _trust(context: ssl.SSLContext, client_ca: str, option: str) -> None:
     what = f"the authorities {client_ca}"
-    text, _ = _read(client_ca, what, _CLIENT_CA)
-    found = certificates_in(text, what, _CLIENT_CA)
+    text, _ = _read(client_ca, what, option)
+    found = certificates_in(text, what, option)
     if (damaged := _damaged(found, what)) is not None:
         raise damaged
     context.load_verify_locations(cadata=found)

@@ -156,6 +156,7 @@ def _tls(path: str, tls: Mapping[str, Any]) -> TlsFiles | None:
         _CLIENTS[asked] == "optional",
         tls.get("min_version", ""),
         tls.get("max_version", ""),
+        ("cert_file", "key_file", "client_ca_file"),
     )
 
 

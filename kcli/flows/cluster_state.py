@@ -94,24 +94,28 @@ def observe(admin: Admin, broker_ids: Collection[int] | None = None) -> ClusterS
 
     ``broker_ids``: the brokers whose features are requested, None for all.
     """
-    errors: list[KcliError] = []
-    quorum, controller_known = None, True
-    try:
-        quorum = admin.describe_quorum()
-    except UnsupportedError:
-        pass  # the controller is then the one that metadata names
-    except KcliError as error:
-        errors.append(error)
-        controller_known = False
-    features: dict[int, BrokerFeatures] = {}
-    for number, found in admin.describe_features(broker_ids=broker_ids).items():
-        if isinstance(found, KcliError):
-            errors.append(found)
-        else:
-            features[number] = found
-    return ClusterState(
-        described(admin), quorum, features, admin.list_topics(), errors, controller_known=controller_known
+    quorum, by_broker, description, topics = admin.together(
+        lambda: _quorum(admin),
+        lambda: admin.describe_features(broker_ids=broker_ids),
+        lambda: described(admin),
+        admin.list_topics,
     )
+    errors = [found for found in (quorum, *by_broker.values()) if isinstance(found, KcliError)]
+    features = {number: found for number, found in by_broker.items() if not isinstance(found, KcliError)}
+    known = not isinstance(quorum, KcliError)
+    return ClusterState(
+        description, quorum if known else None, features, topics, errors, controller_known=known
+    )
+
+
+def _quorum(admin: Admin) -> QuorumDescription | KcliError | None:
+    """None where the controller is the one that metadata names."""
+    try:
+        return admin.describe_quorum()
+    except UnsupportedError:
+        return None
+    except KcliError as error:
+        return error
 
 
 def described(admin: Admin, *, include_operations: bool = False) -> ClusterDescription:

@@ -96,9 +96,10 @@ class LeaderElection(Change[TopicPartition, Election]):
 
     def decide(self, admin: Admin) -> list[ElectionItem]:
         """The partitions that need an election; refused where no replica can be elected, or elections are denied."""
-        topics, missing = self._topics(admin)
+        (topics, missing), cluster = admin.together(
+            lambda: self._topics(admin), lambda: admin.describe_cluster(include_operations=True)
+        )
         selected = _selected(topics, self.scopes) if self.scopes else None
-        cluster = admin.describe_cluster(include_operations=True)
         live = [broker.node.id for broker in cluster.brokers if not broker.is_fenced]
         find = unclean_elections if self.unclean else preferred_elections
         elections = find(topics, live, selected)

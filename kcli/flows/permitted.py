@@ -52,8 +52,15 @@ def may_be_more(what: str) -> str:
 
 def denied_topics(admin: Admin, names: Sequence[str], operation: str, doing: str) -> dict[str, KcliError]:
     """An error for each topic on which the operation is not permitted; ``doing`` has ``{}`` in the name's place."""
+    return denied_of(admin.topic_operations(names), operation, doing) if names else {}
+
+
+def denied_of(
+    permitted: Mapping[str, int | KcliError | None], operation: str, doing: str
+) -> dict[str, KcliError]:
+    """The same of topics whose operations are known. Pure."""
     found: dict[str, KcliError] = {}
-    for name, operations in admin.topic_operations(names).items() if names else ():
+    for name, operations in permitted.items():
         error = (
             operations
             if isinstance(operations, KcliError)

@@ -15,10 +15,33 @@ from collections.abc import Callable
 from contextvars import Token
 from types import FrameType, TracebackType
 
+from kcli.core.clock import monotonic
 from kcli.core.codecs.decompress import stop_requested
 from kcli.core.exit_codes import signalled
 
+_LAST_PATIENCE = 3.0  # seconds for the last answers, of the five in which a stop has to be over
+_LOOK = 0.2  # seconds between two looks at the stop
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class LastWait:
+    """How long the end of a run waits for brokers: ``seconds``, as any call; once a stop is requested, three at most."""
+
+    def __init__(
+        self, stopped: Callable[[], object], seconds: float, clock: Callable[[], float] = monotonic
+    ) -> None:
+        self._stopped, self._clock = stopped, clock
+        self._until = clock() + seconds
+        self._shortened = False
+
+    @property
+    def left(self) -> float:
+        """Seconds to wait before the next look; 0 where it is over."""
+        now = self._clock()
+        if not self._shortened and self._stopped():
+            self._shortened = True
+            self._until = min(self._until, now + _LAST_PATIENCE)
+        return max(0.0, min(_LOOK, self._until - now))
 
 
 class Stop:

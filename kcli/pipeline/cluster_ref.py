@@ -14,7 +14,7 @@ from kcli.core import classes
 from kcli.core.addresses import cluster_place
 from kcli.core.classes import NamedTuple, dataclass
 from kcli.core.errors import ConfigError
-from kcli.core.options import ClientOptions, build, key_of, option_names
+from kcli.core.options import OF_BROKERS, ClientOptions, build, key_of, option_names
 from kcli.core.secret import Secret
 from kcli.profiles.profile import COMMAND_LINE
 from kcli.profiles.resolve import Resolved, resolve
@@ -62,9 +62,9 @@ class ClusterRef:
 
     def inner_options(self, kind: type[O], **own: Any) -> O:
         """As ``options``, for a client whose options beyond those of all clients follow from the job: of the
-        configuration, only how to reach the cluster and the limit of a decompressed batch count.
+        configuration, only how to reach the cluster, what its brokers accept, and the limit of a decompressed batch.
         """
-        common = option_names(ClientOptions) | {"max_decompressed_batch_bytes"}
+        common = option_names(ClientOptions) | {"max_decompressed_batch_bytes"} | OF_BROKERS
         values = {name: value for name, value in self.values.items() if name in common}
         return classes.replace(self, values=values).options(kind, **own)
 

@@ -23,6 +23,17 @@ def without_logins(ranked: Sequence[Sequence[Pair]]) -> list[list[Pair]]:
     return found
 
 
+def left_out(ranked: Sequence[Sequence[Pair]]) -> list[str]:
+    """What is said of logins that ``without_logins`` leaves out, but for those in a URL."""
+    strongest, url = [(at, pair) for at, pairs in enumerate(ranked) for pair in pairs if _is_url(pair)][-1]
+    return [
+        f"{pair.key} ({pair.origin}) is not used: it is for another proxy than {PROXY} of {url.origin}"
+        for pairs in ranked[:strongest]
+        for pair in pairs
+        if _is_of_login(pair) and pair.text
+    ]
+
+
 def split_login(pairs: Iterable[Pair]) -> list[Pair]:
     """The same pairs, with the login of a URL as ``proxy.username`` and ``proxy.password``."""
     found: list[Pair] = []

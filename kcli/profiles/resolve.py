@@ -132,8 +132,9 @@ def resolve(sources: Sources, *, need_broker: bool = True, report: Report = rais
         ranked = [_of_sandbox(sources), *ranked]
     ranked = of_one_cluster(ranked, report)
     if any(pair.key == PROXY for pairs in ranked for pair in pairs):
-        from kcli.profiles.proxy_login import without_logins  # rare: a proxy is named
+        from kcli.profiles.proxy_login import left_out, without_logins  # rare: a proxy is named
 
+        warnings += left_out(ranked)
         ranked = without_logins(ranked)
     check_protocol(ranked, report)
     idle: list[ConfigError] = []

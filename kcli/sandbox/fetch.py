@@ -23,6 +23,8 @@ _POLICY = Policy(
     tries=3, first_pause=0.3, longest_pause=0.6, limit=1 << 20, request_seconds=15.0, redirects=5
 )
 """Repositories send to where their files are. The limit is that of a checksum; a jar goes to its file."""
+_LARGEST = 1 << 30
+"""Bytes of a file; the largest of Kafka's and Spark's have a tenth of that."""
 
 
 class NotPublishedError(DownloadError):
@@ -116,7 +118,7 @@ class _Draft:
     def __init__(self, target: Path, on_bytes: Callable[[int], None]) -> None:
         self.path = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}")
         self.digest = hashlib.sha1(usedforsecurity=False)
-        self._on_bytes, self._received = on_bytes, 0
+        self._on_bytes, self._received, self._name = on_bytes, 0, target.name
         self._file = self.path.open("wb")
 
     def begin(self) -> Callable[[bytes], object]:
@@ -139,6 +141,12 @@ class _Draft:
         self.digest.update(chunk)
         self._received += len(chunk)
         self._on_bytes(len(chunk))
+        if self._received > _LARGEST:
+            raise DownloadError(
+                f"what is sent as {self._name} is too large",
+                why=f"it has more than {_LARGEST:,} bytes",
+                do="check KCLI_MAVEN_REPO, and what answers there",
+            )
 
     def _take_back(self) -> None:
         self._on_bytes(-self._received)

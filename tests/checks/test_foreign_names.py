@@ -21,6 +21,8 @@ PYTHON = {
     "_signal": "signal, without the enumerations that it makes at import",
     "_socket": "socket, likewise",
     "_random": "random, without the tables that it computes at import",
+    "_sha2": "hashlib, without OpenSSL",
+    "_sha256": "the same before Python 3.12",
     "_collections": "where the standard library has what collections.namedtuple is made of",
     "_tuplegetter": "of it: the attribute of a named tuple",
     "_run_exitfuncs": "of atexit: what a process that ends early has to do first",

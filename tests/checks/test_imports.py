@@ -56,6 +56,7 @@ def test_startup_imports_click_and_little_else(question):
     assert packages & ON_USE_ONLY == set()
 
 
+MODULES_OF_A_MIRROR = 270
 # What click brings, or what takes long to make and has a part that does as well (decision 0137).
 NEVER = {
     *("dataclasses", "pathlib", "random", "selectors", "signal", "socket", "ssl"),
@@ -87,6 +88,43 @@ def test_short_commands_load_no_slow_modules():
             done = subprocess.run(argv, check=True, input=INPUT, stdout=subprocess.PIPE, cwd=ROOT)
             loaded = set(done.stdout.decode().split())
             assert loaded & NEVER == set(), name
+
+
+NOT_OF_A_MIRROR = (
+    # what syncs ACLs or groups, compares, follows a source, serves metrics, keeps a file, or asks
+    *("kcli.core.admin.acls", "kcli.flows.mirror.acls.plan", "kcli.flows.mirror.acls.changes"),
+    *(
+        "kcli.flows.mirror.proof.compare",
+        "kcli.flows.mirror.groups.sync",
+        "kcli.flows.mirror.follow.discovery",
+    ),
+    *("kcli.flows.mirror.copy.exactly_once", "kcli.flows.topics.delete", "kcli.flows.journal"),
+    *("kcli.exporter.metric", "kcli.flows.mirror.figures", "kcli.flows.produce.checkpoint"),
+    *("kcli.flows.configs.units", "dataclasses", "pathlib", "hashlib", "json", "ssl"),
+)
+
+
+def test_a_mirror_loads_only_what_it_does():
+    code = "import sys, kcli.__main__ as m; code = m.run(sys.argv[1:]); print(*sys.modules); sys.exit(code)"
+    with cluster() as bootstrap:
+        words = [
+            "mirror",
+            "--from",
+            bootstrap,
+            "--to",
+            bootstrap,
+            "-t",
+            "orders",
+            "--map-topic",
+            "orders=copy",
+        ]
+        argv = [sys.executable, "-c", code, *words, "--until-caught-up", "-q", "-o", "tsv"]
+        done = subprocess.run(argv, check=True, stdout=subprocess.PIPE, cwd=ROOT)
+    loaded = set(done.stdout.decode().split())
+    assert "kcli.flows.mirror.copy.loop" in loaded
+    assert loaded & set(NOT_OF_A_MIRROR) == set()
+    ours = sum(name.partition(".")[0] == "kcli" for name in loaded)
+    assert ours <= MODULES_OF_A_MIRROR, f"{ours} modules of kcli"
 
 
 @pytest.mark.case("S0-1")

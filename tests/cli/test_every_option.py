@@ -693,7 +693,7 @@ def batch_size(here: Here, line: str) -> None:
 
 
 def max_request_size(here: Here, line: str) -> None:
-    done, batches = produced(here, line, *x("max_request_size", 100), lines="short\n" + "x" * 200 + "\n")
+    done, batches = produced(here, line, *x("max_request_size", 300), lines="short\n" + "x" * 310 + "\n")
     assert (done.code, [batch.count for batch in batches]) == (6, [1]), done.err
 
 

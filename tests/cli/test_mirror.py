@@ -99,3 +99,28 @@ def test_brokers_in_a_file_of_options_are_refused_where_from_and_to_name_them(
     done = command(*line)
     assert done.code == 3, done
     assert "127.0.0.1:1" in done.err
+
+
+def test_what_is_to_be_said_of_the_options_of_both_clusters_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the file of their profiles, and of a secret on the command line."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    profiles = tmp_path / "kcli" / "config.toml"
+    profiles.parent.mkdir()
+    login = (
+        'security.protocol = "SASL_SSL"\nsasl.mechanism = "PLAIN"\nsasl.username = "u"\nsasl.password = "p"\n'
+    )
+    profiles.write_text(
+        "".join(
+            f'[profiles.{name}]\nbootstrap.servers = "127.0.0.1:{port}"\n{login}'
+            for name, port in (("a", 1), ("b", 2))
+        )
+    )
+    profiles.chmod(0o644)
+    done = command(
+        "mirror", "--from", "a", "--to", "b", "-t", "t", "-X", "sasl.password=q", "--timeout", "1s"
+    )
+    assert done.code == 3, done
+    for said in (f"{profiles} holds secrets", "sasl.password on the command line"):
+        assert done.err.count(said) == 1, done.err

@@ -70,10 +70,11 @@ class State:
         """The nodes that metadata names."""
         return [node for number, node in self.nodes.items() if number not in self.hidden_nodes]
 
-    def delete_topic(self, name: str) -> None:
-        """The topic, and what groups have committed for it."""
+    def delete_topic(self, name: str, *, keeps_commits: bool = False) -> None:
+        """The topic, and what groups have committed for it, unless they keep it for now."""
         self.topics.delete(name)
-        self.groups.forget_topic(name)
+        if not keeps_commits:
+            self.groups.forget_topic(name)
         self.changed()
 
     def changed(self) -> None:

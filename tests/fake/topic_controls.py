@@ -34,8 +34,9 @@ class TopicControls:
         self._thread.call(self._state.changed)
         return made.name
 
-    def delete_topic(self, name: str) -> None:
-        self._thread.call(self._state.delete_topic, name)
+    def delete_topic(self, name: str, *, keeps_commits: bool = False) -> None:
+        """``keeps_commits``: as long as the coordinators of groups have not heard of it."""
+        self._thread.call(lambda: self._state.delete_topic(name, keeps_commits=keeps_commits))
 
     def recreate_topic(self, name: str, partitions: int | None = None) -> None:
         """Deleted and created in one step: empty, with a new id, leader epochs at 0 again."""

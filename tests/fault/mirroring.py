@@ -48,6 +48,7 @@ class Job:
         interval: float = 0.05,
         stops: Sequence[int] | None = None,
         how: Any = None,
+        reader: Any = None,
         **producer: Any,
     ) -> None:
         self._stack = ExitStack()
@@ -60,6 +61,7 @@ class Job:
                 max_poll_records=1 << 30,
                 on_out_of_range="fail",
                 show_control_batches=True,
+                **(reader or {}),
             )
         )
         deliveries = Deliveries(transactional=exactly_once)

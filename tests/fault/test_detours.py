@@ -65,10 +65,10 @@ def round_trip(cluster: FakeCluster, **options: Any) -> None:
     ]
 
 
-def refusal(cluster: FakeCluster, **options: Any) -> KcliError:
+def refusal(cluster: FakeCluster, servers: str = "", **options: Any) -> KcliError:
     with (
         pytest.raises(KcliError) as raised,
-        Admin(bootstrap_servers=bootstrap(cluster), **QUICK, **options) as admin,
+        Admin(bootstrap_servers=servers or bootstrap(cluster), **QUICK, **options) as admin,
     ):
         admin.describe_cluster()
     return raised.value
@@ -182,9 +182,11 @@ def test_refusals_of_a_proxy_are_said(cluster: FakeCluster, scheme: str) -> None
         assert "has not connected to" in str(error)
     error = refusal(cluster, proxy_url=f"{scheme}://proxy.invalid:1080")
     assert "cannot resolve proxy.invalid, which proxy.url names" in str(error)
-    error = refusal(cluster, proxy_url=proxy.url(scheme))  # it is closed by now
-    assert f"through the proxy {proxy.url(scheme)}" in str(error)
-    assert "that the proxy is running" in error.do
+    both = ",".join(f"b-{node}.internal:{port}" for node, port in zip((1, 2), ports(cluster), strict=True))
+    for servers in (bootstrap(cluster), both):
+        error = refusal(cluster, servers, proxy_url=proxy.url(scheme))  # it is closed by now
+        assert f"through the proxy {proxy.url(scheme)}" in f"{error} {error.why}"
+        assert "that the proxy is running" in error.do
 
 
 def test_a_mapped_name_that_does_not_exist_is_named_with_its_option(cluster: FakeCluster) -> None:
@@ -214,6 +216,21 @@ def test_the_command_line_maps_addresses_and_takes_logins_from_a_url(cluster: Fa
         done = kcli("topics", "offsets", "t", bootstrap=bootstrap(cluster), KCLI_X_PROXY_URL=url)
         assert (done.code, done.err) == (0, "")
         assert set(proxy.logins) == {("m e", "hunter:2")}
+
+
+def test_the_doctor_says_whose_addresses_it_has_looked_up(cluster: FakeCluster) -> None:
+    """Nobody here knows the name of the broker."""
+    with Proxy(NAMES) as proxy:
+        for words, way in (
+            (("-X", f"proxy.url={proxy.url('http')}"), f"127.0.0.1, through the proxy {proxy.url('http')}"),
+            (
+                ("--map-address", "*.internal=127.0.0.1"),
+                f"127.0.0.1, at 127.0.0.1:{ports(cluster)[0]} (map.address)",
+            ),
+        ):
+            done = kcli("doctor", "-o", "json", *words, bootstrap=bootstrap(cluster))
+            found = [one["detail"] for one in done.items if one["check"] in ("DNS", "TCP")]
+            assert found[:2] == [way, way], done
 
 
 def profile(name: str, cluster: FakeCluster, proxy: Proxy, login: str) -> str:

@@ -50,7 +50,7 @@ LINES = {
     "groups list": Far(2),
     "groups lag": Far(4),
     "groups lag g": Far(5),
-    "groups describe g": Far(3),
+    "groups describe g": Far(4),
     "groups rewind g --to earliest --dry-run": Far(6),
     "cluster describe": Far(3, 2),
 }

@@ -139,9 +139,8 @@ def seeded() -> Iterator[FakeCluster]:
         yield cluster
 
 
-def ended(line: str, seconds: float, folder: Path) -> "subprocess.CompletedProcess[str]":
-    """How the line ends over a link with so late answers."""
-    folder.mkdir()
+def write_files(folder: Path) -> None:
+    """What the lines find in ``{dir}``."""
     (folder / "lines.txt").write_text("one\ntwo\nthree\n")
     (folder / "gone-0").mkdir()
     (folder / "gone-0" / "00000000000000000000.log").write_bytes(b"")
@@ -155,15 +154,26 @@ def ended(line: str, seconds: float, folder: Path) -> "subprocess.CompletedProce
     (folder / "moves.json").write_text('{"partitions":[{"topic":"t","partition":0,"replicas":[1]}]}')
     (folder / "password").write_text("hunter2")
     (folder / "password").chmod(0o600)
+
+
+def ended(line: str, seconds: float, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """How the line ends over a link with so late answers."""
+    folder.mkdir()
+    write_files(folder)
     with seeded() as cluster:
         broker = cluster.bootstrap
         homes = {f"XDG_{name}_HOME": str(folder / name) for name in ("CONFIG", "STATE", "CACHE")}
-        if "/made" in line:
-            code = run(f"pipeline export t {folder}/made --format ndjson --runner inline", broker, homes)
-            assert code.returncode == 0, code.stderr
+        export_for(line, folder, broker, homes)
         if seconds:
             cluster.delay(None, seconds)
         return run(line.format(dir=folder, broker=broker), broker, homes)
+
+
+def export_for(line: str, folder: Path, broker: str, homes: dict[str, str]) -> None:
+    """Makes the export that a line imports."""
+    if "/made" in line:
+        code = run(f"pipeline export t {folder}/made --format ndjson --runner inline", broker, homes)
+        assert code.returncode == 0, code.stderr
 
 
 def run(line: str, broker: str, homes: dict[str, str]) -> "subprocess.CompletedProcess[str]":

@@ -9,13 +9,14 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 import kcli
-from kcli.core.errors import ConfigError, KcliError
+from kcli.core.errors import AuthError, ConfigError, KcliError
 from kcli.core.secret import Secret
 from kcli.core.tokens.endpoint import Grant, TokenEndpoint, parse_endpoint
 from kcli.flows.lag.webhook import Webhook, parse_webhook
@@ -155,13 +156,20 @@ def loopback_has_no_proxy(world: World) -> None:
 
 
 def refusing_proxy(world: World) -> None:
-    """It is not asked again with the credentials that it did not take."""
-    with Server(says(407)) as through, world.server(NOT_LOOPBACK, tls=True) as server:
-        world.patch.setenv("HTTPS_PROXY", through.url.replace("//", f"//{PROXY_USER}"))
-        error = world.refused(server.url)
-        assert through.url in error.why
-        assert "407" in error.why
-        assert (len(through.asked), server.asked) == (1, [])
+    """It is not asked again with the credentials that it did not take. Where there is a login to be checked the exit code
+    is 4, as with brokers.
+    """
+    for tls in {True, world.user.tls_only}:
+        with Server(says(407)) as through, world.server(NOT_LOOPBACK, tls=tls) as server:
+            for name in ("HTTP_PROXY", "HTTPS_PROXY"):
+                world.patch.setenv(name, through.url.replace("//", f"//{PROXY_USER}"))
+            error = world.refused(server.url)
+            assert through.url in error.why
+            assert "407" in error.why
+            assert (len(through.asked), server.asked) == (1, [])
+            if world.user.ask in (registry, endpoint):
+                assert isinstance(error, AuthError)
+                assert "HTTPS_PROXY" in error.do
 
 
 def garbled_proxy(world: World) -> None:
@@ -218,7 +226,7 @@ def too_busy(world: World) -> None:
     with world.server() as server:
         server.answer = says(503, Retry_After="600")
         begun = time.monotonic()
-        world.refused(server.url)
+        assert "asked again in 600 s" in world.refused(server.url).why
         assert len(server.asked) == 1
         assert time.monotonic() - begun < 60
 
@@ -250,6 +258,29 @@ def huge_body(world: World) -> None:
         else:
             world.refused(server.url)
         assert len(server.asked) == 1
+
+
+def cut_off(world: World) -> None:
+    """What there is of a body may be an answer of its own: no subjects, where the list was longer."""
+
+    def breaks_off(head: bytes) -> Callable[[BaseHTTPRequestHandler], None]:
+        def answer(handler: BaseHTTPRequestHandler) -> None:
+            body = world.user.answer or b"."
+            handler.wfile.write(b"HTTP/1.1 200 OK\r\n" + head.replace(b"N", b"%x" % len(body)) + body)
+            handler.wfile.flush()
+            hangs_up(handler)
+
+        return answer
+
+    counted, chunked = b"Content-Length: 1000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\nN\r\n"
+    for head in (counted, chunked):
+        with world.server() as server:
+            server.script = [breaks_off(head)]
+            world.ask(server.url)
+            assert len(server.asked) == 2
+    with world.server() as server:
+        server.answer = breaks_off(chunked)
+        assert "breaks off" in world.refused(server.url, FEW_SECONDS).why
 
 
 def redirected(world: World) -> None:
@@ -284,7 +315,7 @@ def headers(world: World) -> None:
 RULES = [
     plain_proxy, tls_proxy, proxy_of_all, proxy_by_tls, exempt, loopback_has_no_proxy, refusing_proxy, garbled_proxy,
     no_proxy_of_http, untrusted, wrong_name, plain_credentials, busy, lasting, too_busy, hung_up, slow_head, huge_body,
-    redirected, redirected_to_plain, headers,
+    cut_off, redirected, redirected_to_plain, headers,
 ]  # fmt: skip
 
 
@@ -323,4 +354,17 @@ def test_what_fails_where_a_download_is_stored_is_no_failure_of_the_server(tmp_p
                 "a.jar", tmp_path / "a.jar", on_bytes=lambda n: full(n) if n else None
             )
         assert [one.path for one in server.asked] == ["/a.jar.sha1", "/a.jar"]
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_download_without_end_stops_at_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "_LARGEST", 1 << 20)
+    with Server(says(200, b"a" * 40)) as server:
+        server.script = [
+            says(200, b"a" * 40),
+            server.without_end(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * (1 << 16), 0.0),
+        ]
+        with pytest.raises(KcliError, match=r"what is sent as a\.jar is too large"):
+            fetch.Fetcher(server.url).fetch("a.jar", tmp_path / "a.jar", on_bytes=lambda _count: None)
+        assert len(server.asked) == 2
     assert not any(tmp_path.iterdir())

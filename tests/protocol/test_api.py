@@ -145,6 +145,11 @@ def test_an_answer_that_is_cut_short_is_refused(size: int) -> None:
 
 class Released:
     count = 0
+    lent: int | None = None
+
+    def lend(self, most: int) -> bool:
+        self.lent = most
+        return True
 
     def release(self) -> None:
         self.count += 1
@@ -156,6 +161,14 @@ def test_releasing_an_answer_releases_its_frame() -> None:
     answer.attach(buffer)
     answer.release()
     assert buffer.count == 1
+
+
+def test_an_answer_lends_its_frame() -> None:
+    answer, buffer = MetadataResponse(), Released()
+    assert not answer.lend(7)
+    answer.attach(buffer)
+    assert answer.lend(7)
+    assert buffer.lent == 7
 
 
 # --- versions ---------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from kcli.serde.errors import RegistryAuthError, RegistryUnreachableError
 from kcli.serde.registry.client import Registry
 from kcli.serde.registry.options import RegistryOptions, parse_registry_pairs
 from tests.certificates import Authority, ClientFiles
+from tests.http.server import Server, says
 from tests.identity_provider import IdentityProvider
 from tests.registry.fake import FakeRegistry
 from tests.registry.proxy import Proxy
@@ -159,6 +160,10 @@ def proxy(world: World) -> None:
         assert [line for line, _ in through.asked] == [f"GET {plain.url}/schemas/ids/1", f"CONNECT {here}"]
         with pytest.raises(ConfigError, match=r"proxy\.host without proxy\.port"):
             ask(plain.url, proxy_host="127.0.0.1")
+    with Server(says(407)) as refusing, world.registry() as plain:
+        with pytest.raises(AuthError) as raised:
+            ask(plain.url, proxy_host="127.0.0.1", proxy_port=int(refusing.url.rpartition(":")[2]))
+        assert raised.value.do.startswith("proxy.host has no login")
 
 
 def trusted(world: World) -> None:

@@ -18,6 +18,10 @@ class AtOnce:
         found = self.list_offsets(*wanted, **how)
         return lambda: found
 
-    def begin_topic_configs(self, names: Any) -> Callable[[], Any]:
+    def begin_topic_configs(self, names: Any, **_keys: Any) -> Callable[[], Any]:
         found = self.describe_topic_configs(names)
         return lambda: found
+
+    def together(self, *reads: Callable[[], Any]) -> list[Any]:
+        """One after the other."""
+        return [read() for read in reads]

@@ -5,7 +5,8 @@ from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.row_output import print_rows
-from kcli.flows.acls.rows import ACL, acl_row
+from kcli.flows.acls.columns import ACL
+from kcli.flows.acls.rows import acl_row
 from kcli.flows.acls.selection import Selection, nothing_selected, selected_acls
 
 

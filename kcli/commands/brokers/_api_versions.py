@@ -28,6 +28,7 @@ def show(inv: Invocation, numbers: Collection[int], *, differences: bool) -> int
         )
     inv.page()
     with open_admin(inv) as admin:
+        admin.foresee(brokers=not numbers)
         cluster = connect(inv, admin)
         found = readable(inv, admin.describe_api_versions(broker_ids=tuple(dict.fromkeys(numbers)) or None))
         known = described(admin) if as_script else None

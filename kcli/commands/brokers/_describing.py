@@ -26,13 +26,16 @@ def describe(inv: Invocation, numbers: Collection[int]) -> int:
     """Describes these brokers, or all. Returns the exit status."""
     inv.page()
     with open_admin(inv) as admin:
+        admin.foresee(topics=True, fenced=True, brokers=True)
         cluster = connect(inv, admin)
         state = observe(admin)
         every = broker_states(state.description, state.topics)
         brokers = _chosen(inv, every, numbers)
         online = [broker.number for broker in brokers if broker.state in ASKED]
-        configs = readable(inv, listener_configs(admin, online), "the listeners of broker")
-        log_dirs = read_log_dirs(inv, admin, brokers, online)
+        listeners, log_dirs = admin.together(
+            lambda: listener_configs(admin, online), lambda: read_log_dirs(inv, admin, brokers, online)
+        )
+        configs = readable(inv, listeners, "the listeners of broker")
     for error in state.errors:
         inv.lacks(Missing.of(error))
     rows = [

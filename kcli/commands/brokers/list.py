@@ -29,6 +29,7 @@ def list_brokers(inv: Invocation) -> int:
     """
     inv.page()
     with open_admin(inv) as admin:
+        admin.foresee(topics=True, fenced=True, brokers=True)
         cluster = connect(inv, admin)
         state = observe(admin)
     for error in state.errors:

@@ -24,6 +24,7 @@ def list_features(inv: Invocation) -> int:
     """
     inv.page()
     with open_admin(inv) as admin:
+        admin.foresee(brokers=True)
         cluster = connect(inv, admin)
         found = readable(inv, admin.describe_features())
     rows = feature_rows(found)

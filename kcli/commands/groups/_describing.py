@@ -49,7 +49,7 @@ class Describing:
                 groups=() if all_of else self.names,
                 listing=all_of,
                 permissions=all_of,
-                topics=self.section in (None, "offsets", "tasks"),
+                topics=all_of and self.section in (None, "offsets", "tasks"),
             )
             self.cluster = connect(self.inv, admin)
             wanted_names = None if every else match

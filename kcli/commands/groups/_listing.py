@@ -68,11 +68,11 @@ def _reading(inv: Invocation, admin: Admin, found: Sequence[ListedGroup], topic:
     """The groups that read ``topic``; those of which that is not known are missing."""
     from kcli.flows.groups.readers import readers_of  # only with --topic
 
-    readers = readers_of(admin, found, topic)
+    readers = readers_of(admin, found, [topic])
     for part in readers.missing:
         inv.talk.warn(f"{part.what} is not known: {part.error}")
         inv.lacks(part, told=True)
-    return readers.items
+    return readers.items[topic]
 
 
 def _exists(inv: Invocation, admin: Admin, topic: str) -> bool:

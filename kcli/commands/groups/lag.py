@@ -147,7 +147,7 @@ def lag(inv: Invocation, /, **given: Any) -> int:
         open_admin(inv) as admin,
     ):
         named = asked.wanted.groups
-        admin.foresee(groups=named, listing=not named, permissions=not named, topics=True)
+        admin.foresee(groups=named, listing=not named, permissions=not named, topics=not named)
         cluster = connect(inv, admin)
         # Not needed to report that no broker is reachable.
         from kcli.commands.groups._measuring import Measuring

@@ -7,8 +7,6 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.copy_plan import CopyShown, names_of
 from kcli.commands.shared.serving import Serving, served
 from kcli.commands.shared.sides import Side, source_side
-from kcli.exporter.mirror_site import MirrorSite
-from kcli.flows.mirror.figures import Handover
 from kcli.flows.mirror.run import Mirror
 from kcli.flows.mirror.settings import MirrorSettings
 from kcli.flows.stop import Stop
@@ -24,6 +22,9 @@ def copy_topics(
     with ExitStack() as stack:
         handover = None
         if serving is not None:
+            from kcli.exporter.mirror_site import MirrorSite  # with metrics: only where they are served
+            from kcli.flows.mirror.figures import Handover
+
             handover = Handover()
             stack.enter_context(served(inv, serving, MirrorSite(handover)))
         mirror = stack.enter_context(

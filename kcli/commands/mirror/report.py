@@ -1,6 +1,9 @@
 """The report of a mirror: the summary on stderr, rows for ``-o``, the exit status."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kcli.account.outcomes import Outcome
 from kcli.account.survey import Missing
@@ -9,17 +12,18 @@ from kcli.commands.shared.row_output import print_rows
 from kcli.core.classes import NamedTuple, replace
 from kcli.core.errors import TimedOutError
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.acls.plan import COLUMNS as ACLS
+from kcli.flows.mirror.acls.columns import COLUMNS as ACLS
 from kcli.flows.mirror.copy.partition_copy import PartitionCopy
 from kcli.flows.mirror.copy.partition_state import State
 from kcli.flows.mirror.copy.state_watch import partition_names
 from kcli.flows.mirror.groups.offsets import GroupsAccount, group_row
-from kcli.flows.mirror.proof.compare import Comparison
 from kcli.flows.mirror.result import NotSyncedError, Result, not_synced, unread
 from kcli.flows.stop import Stop
-from kcli.output.envelope import item_of
 from kcli.output.progress import counted, size_text
 from kcli.output.tables import Column, time_text
+
+if TYPE_CHECKING:
+    from kcli.flows.mirror.proof.compare import Comparison
 
 COLUMNS = (
     Column("topic"),
@@ -248,7 +252,7 @@ def report(inv: Invocation, result: Result, stop: Stop, printed: Rows = MIRRORED
     cluster, totals = result.survey.source_cluster, _totals(result)
     groups = [group_row(one) for one in result.synced.offsets]
     not_set = lack_groups(inv, result.synced)
-    head = {**totals, "groups": [item_of(GROUP_COLUMNS, row) for row in groups]} if groups else totals
+    head = {**totals, "groups": _group_items(groups)} if groups else totals
     print_rows(inv, printed.kind, printed.columns, rows, cluster, item=printed.item, head=head)
     print_groups(inv, printed.kind, groups, cluster)
     for topic, why in {(one.pair.source.tp.topic, one.ignored) for one in result.comparisons if one.ignored}:
@@ -267,6 +271,12 @@ def report(inv: Invocation, result: Result, stop: Stop, printed: Rows = MIRRORED
     for error in not_set:
         inv.failed(error)
     return inv.finish(done=result.done, also=[stop.exit_code])
+
+
+def _group_items(rows: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:
+    from kcli.output.envelope import item_of  # with json
+
+    return [item_of(GROUP_COLUMNS, row) for row in rows]
 
 
 def _not_caught_up(copies: Sequence[PartitionCopy]) -> Iterator[str]:

@@ -29,9 +29,9 @@ def describe(inv: Invocation) -> int:
     """Shows it once. Returns the exit status."""
     inv.page()
     with open_admin(inv) as admin:
+        admin.foresee(brokers=True)
         cluster = connect(inv, admin)
-        quorum = admin.describe_quorum()
-        level = _kraft_version(inv, admin)
+        quorum, level = admin.together(admin.describe_quorum, lambda: _kraft_version(inv, admin))
     if inv.out.list_kind() in _FOR_PEOPLE and inv.out.headers:
         inv.out.shown(heading(cluster, quorum, level) + "\n", fold=True)
     head = quorum_fields(quorum, level)

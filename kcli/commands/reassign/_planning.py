@@ -49,6 +49,7 @@ def plan(
     if path not in (None, STDIN):
         _check_replaceable(str(path), confirmed=inv.yes)
     with open_admin(inv) as admin:
+        admin.foresee(topics=True, permissions=True)
         cluster = connect(inv, admin)
         names = None
         if topics:

@@ -15,7 +15,7 @@ from kcli.commands.shared.sources import sources_of
 from kcli.core import classes
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.exit_codes import ExitCode
-from kcli.core.options import ClientOptions, key_of, option_names
+from kcli.core.options import OF_BROKERS, ClientOptions, key_of, option_names
 from kcli.core.secret import Secret
 from kcli.output.sanitise import visible
 from kcli.output.talk import Talk
@@ -182,6 +182,9 @@ class Configuration:
         resolved = self._usable()
         common = resolved.options(ClientOptions, without=self._unused)
         given = {name: getattr(common, name) for name in resolved.values if hasattr(common, name)}
+        given |= {
+            name: resolved.values[name] for name in OF_BROKERS & resolved.values.keys() & option_names(kind)
+        }
         return resolved.options(kind, {**given, **self._own(timeout, own)}, without=resolved.values)
 
     def registry_options(self, timeout: float | None = None) -> "RegistryOptions":
@@ -274,9 +277,10 @@ class Configuration:
 
 
 def report_sources(talk: Talk, resolved: Resolved) -> None:
-    """What is to be said about where options come from."""
+    """What is to be said about where options come from: of what several clusters of a command have in common, once."""
     for text in resolved.warnings:
-        talk.warn(text)
+        if text not in talk.warnings:
+            talk.warn(text)
     for text in resolved.notes:
         talk.note(text)
     for text in resolved.details:

@@ -13,8 +13,7 @@ from kcli.commands.shared.sides import Side
 from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.names import STATE_TOPIC
-from kcli.flows.configs.units import with_unit
-from kcli.flows.mirror.acls.plan import COLUMNS as ACLS
+from kcli.flows.mirror.acls.columns import COLUMNS as ACLS
 from kcli.flows.mirror.plan.plan import CopyPlan
 from kcli.flows.mirror.topics.configs import BATCH_BYTES, CLEANUP, TIMESTAMPS, Difference
 from kcli.flows.mirror.topics.preflight import HIDDEN, Denied, Finding, Login
@@ -282,6 +281,8 @@ def _difference_lines(plan: CopyPlan, *, further: bool) -> list[str]:
         if not (further or one.loses or one.is_set):
             rest.add(one.key)
             continue
+        from kcli.flows.configs.units import with_unit  # with decimals: only where values differ
+
         routes = [f"{each.source} → {each.target}" for each in some]
         here, there = (with_unit(one.key, value) for value in (one.source_value, one.target_value))
         now = f"now {there}" if one.is_set else f"{one.key}={there}"

@@ -101,7 +101,7 @@ def describe(error: BaseException) -> tuple[int, str, str, str]:
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         where = f" (at {os.fsdecode(error.filename)})" if error.filename is not None else ""
         return (
-            ExitCode.FAILED,
+            ExitCode.UNREACHABLE,  # as where it is a connection: chance decides what is opened last
             "no more files can be opened",
             f"{os.strerror(error.errno).lower()}{where}",
             RAISE_FILE_LIMIT,

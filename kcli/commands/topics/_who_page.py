@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kcli.account.survey import Missing
+from kcli.account.survey import Missing, Survey
 from kcli.commands.shared.cluster import connect, listed_groups, open_admin, readable, unique
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
@@ -22,20 +22,21 @@ from kcli.output.sanitise import visible_line
 def show_who(inv: Invocation, names: Sequence[str], *, internal: bool) -> int:
     """Shows everybody around these topics. Returns the exit status."""
     inv.page()
-    found: list[Who] = []
     with open_admin(inv) as admin:
+        admin.foresee(topics=True, listing=True, permissions=True)
         cluster = connect(inv, admin)
         topics = readable(inv, admin.describe_topics(unique(names)), "topic")
         listed = _groups(inv, admin, internal=internal) if topics else []
-        read_log = log_reader(inv)
         for name, topic in topics.items():
             if topic.error is not None:
                 inv.lacks(Missing.of(topic.error, f"a part of the partitions of topic {name}"))
-            partitions = [TopicPartition(name, part.partition) for part in topic.partitions]
-            one = who(admin, name, partitions, listed, read_log, wall_ms())
-            for part in one.missing:
-                inv.lacks(part)
-            found.append(one.items)
+        partitions = {
+            name: [TopicPartition(name, part.partition) for part in topic.partitions]
+            for name, topic in topics.items()
+        }
+        found, missing = who(admin, partitions, listed, log_reader(inv), wall_ms()) if topics else Survey([])
+        for part in missing:
+            inv.lacks(part)
     if any(one.authorizer for one in found):
         inv.talk.note("superusers may do everything; brokers do not tell who they are")
     if inv.out.list_kind() in DOCUMENTS:

@@ -29,6 +29,7 @@ def describe_transactions(
     if name:
         return _describe_id(inv, name)
     with open_admin(inv) as admin:
+        admin.foresee(topics=True)
         cluster = connect(inv, admin)
         found = surveyed(inv, admin, partitions_of(admin, topic or "", partitions), log_reader(inv))
     shown = found.partitions if partitions is not None or not found.held else found.held

@@ -31,10 +31,12 @@ def list_transactions(
     """Lists open and hanging transactions. Returns the exit status."""
     check_scope("list", None, topic, partitions, needed=False)
     with open_admin(inv) as admin:
-        cluster = connect(inv, admin)
-        chosen = _every_partition(admin) if topic is None else partitions_of(admin, topic, partitions)
-        read_log = log_reader(inv)
-        coordinated = open_transactions(admin, read_log)
+        admin.foresee(topics=True)
+        cluster, read_log = connect(inv, admin), log_reader(inv)
+        chosen, coordinated = admin.together(
+            lambda: _every_partition(admin) if topic is None else partitions_of(admin, topic, partitions),
+            lambda: open_transactions(admin, read_log),
+        )
         found = surveyed(inv, admin, chosen, read_log)
     reported = {str(error) for error in found.coordinated.errors}
     for error in coordinated.errors:

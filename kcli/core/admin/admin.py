@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from kcli.core.admin.topics import TopicInfo
     from kcli.core.admin.transactions import ProducerDescription, TransactionDescription, TransactionListing
     from kcli.core.admin.users import ScramCredential, ScramMechanism, ScramUpsertion
-    from kcli.core.cluster import coordinators, everywhere, offsets  # noqa: F401 - imported on use
+    from kcli.core.cluster import coordinators, everywhere, offsets, together  # noqa: F401 - imported on use
     from kcli.core.cluster.coordinators import Coordinators
     from kcli.core.cluster.offsets import OffsetInfo
 
@@ -112,10 +112,11 @@ class Admin:
         permissions: bool = False,
         fenced: bool = False,
         brokers: bool = False,
+        operations_on: Sequence[str] = (),
     ) -> None:
         """What will be asked for goes out with the first contact: all ``topics``, the coordinators of ``groups``, which
         brokers there are (for all ``brokers``, or a ``listing`` of groups), what this client may do with the cluster
-        (``permissions``), the cluster with its ``fenced`` brokers.
+        (``permissions``) and with topics (``operations_on``), the cluster with its ``fenced`` brokers.
         """
         if groups:
             self._coordinators().foresee(parts.coordinators.KeyType.GROUP, groups)
@@ -125,10 +126,16 @@ class Admin:
             operations.groups.foresee_listing(self.cluster)
         if topics:
             self.cluster.foresee_topics()
+        if operations_on:
+            operations.topics.foresee_operations(self.cluster, operations_on)
         if permissions or fenced:
             operations.brokers.foresee_cluster(
                 self.cluster, include_operations=permissions, include_fenced=fenced
             )
+
+    def together(self, *reads: Callable[[], Any]) -> list[Any]:
+        """The results of reads that do not depend on each other, which wait at the same time; raises the first error."""
+        return parts.together.together([self.cluster], reads)
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
@@ -225,11 +232,13 @@ class Admin:
         return [operations.topics.topic_info(view.topics[name]) for name in sorted(view.topics)]
 
     def describe_topics(
-        self, names: Sequence[str], partitions: Collection[TopicPartition] = ()
+        self, names: Sequence[str], partitions: Collection[TopicPartition] = (), *, similar: bool = True
     ) -> dict[str, TopicInfo | KcliError]:
-        """Each name's topic, or the error; not older than what is known of ``partitions``."""
+        """Each name's topic, or the error, with ``similar`` names; not older than what is known of ``partitions``."""
         names = operations.arguments.several(names)
-        return operations.topics.describe_topics(self.cluster, names, self._start(), partitions)
+        return operations.topics.describe_topics(
+            self.cluster, names, self._start(), partitions, similar=similar
+        )
 
     def describe_partitions(self, names: Sequence[str] | None = None) -> dict[str, TopicInfo | KcliError]:
         """As ``describe_topics``, in pages, and with eligible leader replicas where brokers report them (KIP-966); None:
@@ -374,12 +383,13 @@ class Admin:
         )
 
     def begin_topic_configs(
-        self, names: Sequence[str]
+        self, names: Sequence[str], *, keys: Sequence[str] | None = None
     ) -> Callable[[], dict[str, list[ConfigEntry] | KcliError]]:
-        """Sends what ``describe_topic_configs`` asks; the function that it returns waits for the responses."""
-        return operations.configs.begin_topic_configs(
-            self.cluster, operations.arguments.several(names), self._start()
-        )
+        """Sends what ``describe_topic_configs`` asks, of all keys or these; the function that it returns waits for the
+        responses.
+        """
+        names = operations.arguments.several(names)
+        return operations.configs.begin_topic_configs(self.cluster, names, self._start(), keys=keys)
 
     def describe_topic_configs(self, names: Sequence[str]) -> dict[str, list[ConfigEntry] | KcliError]:
         """All configuration entries of each topic."""

@@ -217,10 +217,11 @@ def describe_topic_configs(
 
 
 def begin_topic_configs(
-    cluster: Cluster, names: Sequence[str], deadline: float
+    cluster: Cluster, names: Sequence[str], deadline: float, *, keys: Sequence[str] | None = None
 ) -> Callable[[], dict[str, list[ConfigEntry] | KcliError]]:
-    """Sends the requests of ``describe_topic_configs``, and returns what waits for the responses."""
-    finish = _begin_describing(cluster, [ConfigResource(ConfigKind.TOPIC, name) for name in names], deadline)
+    """Sends what ``describe_topic_configs`` asks, of all ``keys`` or these; what it returns waits for the responses."""
+    resources = [ConfigResource(ConfigKind.TOPIC, name) for name in names]
+    finish = _begin_describing(cluster, resources, deadline, keys=keys)
     return lambda: {r.name: entries for r, entries in finish().items()}
 
 

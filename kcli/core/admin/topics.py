@@ -1,7 +1,7 @@
 """Lists and describes topics, many at once, with a result or an error for each name."""
 
 import base64
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from kcli.core.classes import dataclass
 from kcli.core.cluster.cluster import Cluster
@@ -14,6 +14,7 @@ from kcli.core.cluster.metadata import (
     unknown_topic,
 )
 from kcli.core.error_codes import (
+    INVALID_TOPIC_EXCEPTION,
     NONE,
     TOPIC_AUTHORIZATION_FAILED,
     UNKNOWN_TOPIC_OR_PARTITION,
@@ -24,6 +25,9 @@ from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import TopicPartition
 
 _NO_OPERATIONS = -(1 << 31)
+_UNKNOWN = UNKNOWN_TOPIC_OR_PARTITION
+_UNLISTED = (_UNKNOWN, TOPIC_AUTHORIZATION_FAILED, INVALID_TOPIC_EXCEPTION)
+"""What brokers respond about topics that they leave out of the list of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,51 +68,50 @@ def topic_info(view: TopicView) -> TopicInfo:
 
 
 def describe_topics(
-    cluster: Cluster, names: Sequence[str], deadline: float, partitions: Collection[TopicPartition] = ()
+    cluster: Cluster,
+    names: Sequence[str],
+    deadline: float,
+    partitions: Collection[TopicPartition] = (),
+    *,
+    similar: bool = True,
 ) -> dict[str, TopicInfo | KcliError]:
     """Each name's topic, or why it cannot be described: NotFoundError with similar names, or no permission.
 
+    These topics are asked for, and all of them only where that was foreseen, or for the names that are ``similar``.
     ``partitions``: that were heard of before; metadata that was foreseen may be older, and is then asked for again.
     """
-    foreseen = cluster.topics_foreseen
-    view = cluster.all_topics(deadline)
-    unlisted = [name for name in names if _listed(view, name) is None]
-    if foreseen and (unlisted or not _has(view, partitions)):
+    if not names:
+        return {}
+    known: Collection[str] = ()
+    if cluster.topics_foreseen:
         view = cluster.all_topics(deadline)
-        unlisted = [name for name in names if _listed(view, name) is None]
-    codes = _codes_by_name(cluster, unlisted, deadline) if unlisted else {}
-    return {name: _described(view, name, codes) for name in names}
+        known = view.topics
+        if all(_listed(view, name) for name in names) and _has(view, partitions):
+            return {name: _described(view, name, NONE, known) for name in names}
+    view = cluster.named_topics(names, deadline)
+    codes = {name: view.topics[name].error if name in view.topics else _UNKNOWN for name in names}
+    if similar and not known and not all(_listed(view, name) for name in names):
+        view = cluster.all_topics(deadline)
+        known = view.topics
+    return {name: _described(view, name, codes[name], known) for name in names}
 
 
 def _listed(view: ClusterView, name: str) -> TopicView | None:
     topic = view.topics.get(name)
-    return None if topic is None or topic.error == UNKNOWN_TOPIC_OR_PARTITION else topic
+    return None if topic is None or topic.error in _UNLISTED else topic
 
 
 def _has(view: ClusterView, partitions: Iterable[TopicPartition]) -> bool:
     return all((topic := view.topics.get(tp.topic)) and topic.partition(tp.partition) for tp in partitions)
 
 
-def _codes_by_name(cluster: Cluster, names: Sequence[str], deadline: float) -> dict[str, int]:
-    """The codes with which brokers respond about these topics.
-
-    The list of all topics leaves out those that this client may not describe; a request by name says so.
-    """
-    wanted = [MetadataRequestTopic(name=name) for name in names]
-    request = MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
-
-    def check(response: MetadataResponse) -> dict[str, int]:
-        return {row.name or "": row.error_code for row in response.topics}
-
-    return cluster.call(lambda: cluster.send(request), check, deadline, "looking up topics")
-
-
-def _described(view: ClusterView, name: str, codes: Mapping[str, int]) -> TopicInfo | KcliError:
+def _described(view: ClusterView, name: str, code: int, known: Collection[str]) -> TopicInfo | KcliError:
+    """``code``: what brokers respond about this topic; a list of all leaves out what this client may not describe."""
     topic = _listed(view, name)
     if topic is None:
-        if codes.get(name) == TOPIC_AUTHORIZATION_FAILED:
-            return topic_refused(name, TOPIC_AUTHORIZATION_FAILED, view.topics)
-        return unknown_topic(name, view.topics)
+        if code == TOPIC_AUTHORIZATION_FAILED:
+            return topic_refused(name, code, known)
+        return unknown_topic(name, known)
     if topic.error != NONE and not topic.partitions:
         return topic_error(topic)
     return topic_info(topic)
@@ -117,15 +120,11 @@ def _described(view: ClusterView, name: str, codes: Mapping[str, int]) -> TopicI
 def topic_operations(
     cluster: Cluster, names: Sequence[str], deadline: float, *, missing_too: bool = False
 ) -> dict[str, int | KcliError | None]:
-    """The bits of the operations that this client may do with each topic (KIP-430); None before Metadata v8.
+    """The bits of the operations that this client may do with each topic (KIP-430), None before Metadata v8.
 
     An error for a topic that this client may not see, or that does not exist; with ``missing_too`` the operations with a
     topic of that name.
     """
-    wanted = [MetadataRequestTopic(name=name) for name in names]
-    request = MetadataRequest(
-        topics=wanted, allow_auto_topic_creation=False, include_topic_authorized_operations=True
-    )
     accepted = (NONE, UNKNOWN_TOPIC_OR_PARTITION) if missing_too else (NONE,)
 
     def check(response: MetadataResponse) -> dict[str, int | KcliError | None]:
@@ -138,5 +137,19 @@ def topic_operations(
                 found[row.name or ""] = None if bits == _NO_OPERATIONS else bits
         return found
 
-    what = "asking for the permissions on topics"
-    return cluster.call(lambda: cluster.send(request), check, deadline, what) if wanted else {}
+    what, request = "asking for the permissions on topics", _operations_request(names)
+    return cluster.call(lambda: cluster.foreseen(*request), check, deadline, what) if names else {}
+
+
+def foresee_operations(cluster: Cluster, names: Sequence[str]) -> None:
+    """The operations with topics will be asked for: see ``Cluster.foresee``."""
+    cluster.foresee(*_operations_request(names))
+
+
+def _operations_request(names: Sequence[str]) -> tuple[object, MetadataRequest]:
+    request = MetadataRequest(
+        topics=[MetadataRequestTopic(name=name) for name in names],
+        allow_auto_topic_creation=False,
+        include_topic_authorized_operations=True,
+    )
+    return ("operations", *names), request

@@ -8,6 +8,7 @@ A topic that brokers have not known for 5 s is given up (``gone``); shorter abse
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -95,7 +96,8 @@ class Cluster:
     """``Cluster(ClientOptions(bootstrap_servers="host:9092"))``; use as a context manager, or ``close``.
 
     ``silence`` is set while reads share a deadline (``Admin.within``). ``of_controllers``: the bootstrap addresses are
-    those of controllers, and so are all nodes. ``directories``: the log directories that are read instead of brokers.
+    those of controllers, and so are all nodes. ``beside``: see ``together.py``. ``directories``: the log directories that
+    are read instead of brokers.
     """
 
     def __init__(self, options: ClientOptions, *, hooks: Hooks = NO_HOOKS, loop: Loop | None = None) -> None:
@@ -116,6 +118,7 @@ class Cluster:
         self._foresight: dict[object, Request | Plan] = {}
         self._foreseen: dict[object, _Foreseen] = {}
         self.of_controllers = False
+        self.beside: list[deque[Callable[[], None]]] = []
         self._closed = False
 
     def __enter__(self) -> Cluster:
@@ -199,7 +202,20 @@ class Cluster:
         """Runs the loop; see ``Loop.poll``. A Request among ``requests`` is sent first, to any broker."""
         futures = [self.send(r) if isinstance(r, Request) else r for r in requests]
         self.maybe_refresh(self.loop.now())
+        if self.beside and any(self.beside):
+            timeout = self._after_others(timeout)
+            if not futures:
+                return []  # what was waited for may have come
         return self.loop.poll(timeout, *futures)
+
+    def _after_others(self, timeout: float | None) -> float | None:
+        """Runs what is read ``together`` with what waits here; returns what is left of the timeout."""
+        began = self.loop.now()
+        for waiting in reversed(self.beside):
+            while waiting:
+                self.loop.flush()  # the others may use another loop
+                waiting.popleft()()
+        return None if timeout is None else max(0.0, timeout - (self.loop.now() - began))
 
     def poll_until(self, now: float, deadline: float) -> None:
         """``poll`` without requests, until a time on the loop's clock."""
@@ -268,10 +284,10 @@ class Cluster:
 
     def waits_for(self, node_id: int = ANY) -> str:
         """The broker of that id, or all brokers with unanswered requests, as named in errors."""
+        if node_id >= 0:  # of a thousand brokers, each may be asked for
+            return str(self.view.nodes.get(node_id, "any broker"))
         nodes = {node.address: node for node in (*self._bootstrap, *self.view.nodes.values())}.values()
         asked = [node for node in nodes if self.brokers.pending(node, CONTROL)]
-        if node_id >= 0:
-            asked = [node for node in nodes if node.id == node_id]
         return ", ".join(map(str, asked)) or "any broker"
 
     def sleep(self, seconds: float) -> None:
@@ -379,6 +395,20 @@ class Cluster:
 
         request = MetadataRequest(topics=None)
         return self.call(lambda: self.foreseen(ALL_TOPICS, request), check, deadline, "listing topics")
+
+    def named_topics(self, names: Iterable[str], deadline: float) -> ClusterView:
+        """Requests metadata of these topics and returns a view that has what brokers respond; it creates none."""
+        wanted = sorted(set(names))
+        rows = [MetadataRequestTopic(name=name) for name in wanted]
+        request = MetadataRequest(topics=rows, allow_auto_topic_creation=False)
+
+        def check(response: MetadataResponse) -> ClusterView:
+            if response.error_code:
+                raise BrokerError(response.error_code, "looking up topics")
+            self.view = apply_metadata(self.view, response, wanted)
+            return self.view
+
+        return self.call(lambda: self.send(request), check, deadline, "looking up topics")
 
     def foresee_topics(self) -> None:
         """Metadata of all topics will be asked for."""
@@ -589,10 +619,14 @@ class Cluster:
             return reasons[0]
         names = ", ".join(f"{n.host}:{n.port}" for n in self._bootstrap)
         why = "; ".join(dict.fromkeys(str(e) for e in reasons)) or f"no response in {waited:.1f} s"
+        advice = {e.do for e in reasons}
+        do = (
+            advice.pop() if len(advice) == 1 else ""
+        )  # of a proxy, for instance, which is on the way to all of them
         return ConnectError(
             f"cannot reach the cluster at {names}",
             why=why,
-            do="check the addresses (-b) and that brokers run",
+            do=do or "check the addresses (-b) and that brokers run",
         )
 
     def _needs_sasl(self, errors: Sequence[KcliError | None]) -> bool:

@@ -2,7 +2,8 @@
 
 Small responses are copied out of one scratch buffer. A large one (a fetch) gets its own buffer from a pool and the
 socket reads directly into it; records are slices of that buffer, which returns to the pool when the reader has released
-the response. No socket here: the channel asks for the buffer to read into.
+the response. A reader that passes slices on has the buffer lent: it is used again when none of them is left, which a
+bytearray knows. No socket here: the channel asks for the buffer to read into.
 """
 
 import struct
@@ -13,6 +14,8 @@ _SIZE = struct.Struct(">i")
 SCRATCH_BYTES = 65_536
 _ROUND = 1 << 20
 _FIRST_MAX = 16 << 20
+
+_NOTHING = memoryview(b"")
 
 _FOREIGN = (
     (b"HTTP", "HTTP", "this is a web server's port"),
@@ -30,10 +33,12 @@ class BufferPool:
 
     def __init__(self, keep: int = 2) -> None:
         self._free: list[bytearray] = []
+        self._lent: list[bytearray] = []
         self._keep = keep
 
     def take(self, size: int) -> bytearray:
         """A buffer of at least ``size`` bytes, with arbitrary content."""
+        self._collect()
         for index, buffer in enumerate(self._free):
             if len(buffer) >= size:
                 return self._free.pop(index)
@@ -45,21 +50,59 @@ class BufferPool:
         if len(self._free) < self._keep:
             self._free.append(buffer)
 
+    def lend(self, buffer: bytearray, most: int) -> bool:
+        """Keeps a buffer that is in use until no view of it is left; not if more than ``most`` bytes would be lent."""
+        self._collect()
+        if sum(map(len, self._lent)) + len(buffer) > most:
+            return False
+        self._lent.append(buffer)
+        return True
+
+    def _collect(self) -> None:
+        """Takes back the lent buffers that nobody uses any more. They are kept: as many are lent again."""
+        lent = self._lent
+        if lent:
+            self._lent = []
+            for buffer in lent:
+                (self._lent if _is_viewed(buffer) else self._free).append(buffer)
+
+
+def _is_viewed(buffer: bytearray) -> bool:
+    """Whether there is a view of the buffer: then its size cannot change."""
+    try:
+        buffer.pop()
+    except BufferError:
+        return True
+    buffer.append(0)
+    return False
+
 
 class Frame:
     """One response: ``data`` starts with the correlation id. ``release`` lets its buffer be reused."""
 
-    __slots__ = ("_buffer", "_pool", "data")
+    __slots__ = ("_buffer", "_lent", "_pool", "data")
 
     def __init__(self, data: memoryview, buffer: bytearray | None = None, pool: BufferPool | None = None):
         self.data = data
         self._buffer = buffer
         self._pool = pool
+        self._lent = False
+
+    def lend(self, most: int) -> bool:
+        """Whether views may be read after ``release`` as well: they keep the buffer from being used again. Not if more
+        than ``most`` bytes of the pool would be lent.
+        """
+        if not self._lent and self._buffer is not None and self._pool is not None:
+            self._lent = self._pool.lend(self._buffer, most)
+            return self._lent
+        return self._lent or self._pool is None
 
     def release(self) -> None:
-        """Returns the buffer, once; views of it must not be read any more."""
+        """Returns the buffer, once; views of it must not be read any more, unless it is lent."""
         buffer, self._buffer = self._buffer, None
-        if buffer is not None and self._pool is not None:
+        if self._lent:
+            self.data = _NOTHING
+        elif buffer is not None and self._pool is not None:
             self._pool.give(buffer)
 
 

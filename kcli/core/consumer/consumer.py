@@ -388,6 +388,13 @@ class Consumer:
             self._poll_buffer.take_back(batches)
             raise
 
+    def lend(self, most: int) -> bool:
+        """Whether the bytes of the batches that the last poll returned may be used after the next one, by whoever holds a
+        view of them: until none is left the buffer that they came in is not used again. False if more than ``most`` bytes
+        of such buffers would be in use.
+        """
+        return self._poll_buffer.lend(most)
+
     def read_ranges(self) -> None:
         """From now on a poll returns all that has arrived, whatever ``max.poll.records`` says, with ``joins``; and a
         position out of range is an error, whatever ``on.out.of.range`` says: a range without its records is not read.
@@ -423,14 +430,23 @@ class Consumer:
         ``last``: nothing will be read there any more. Brokers before 4.1 do not check topic ids, so metadata is
         requested once more before.
         """
-        commits = self._must_have_group().commits
+        deadline = self.cluster.deadline(timeout)
+        future = self.begin_commit(*what, timeout=timeout, last=last)
+        future.result(max(0.0, deadline - self.cluster.loop.now()) + 1.0)
+
+    def begin_commit(
+        self, *what: What | Offsets, timeout: float | None = None, last: bool = False
+    ) -> Future[None]:
+        """The same in two steps, for callers that look at something else while they wait for the result."""
+        commits, deadline = self._must_have_group().commits, self.cluster.deadline(timeout)
         offsets = self._to_commit(what)
         if not offsets:
-            return
-        deadline = self.cluster.deadline(timeout)
+            nothing: Future[None] = Future()
+            nothing.set_result(None)
+            return nothing
         future = commits.submit(offsets, deadline, through_rebalance=False, last=last)
-        future.result(max(0.0, deadline - self.cluster.loop.now()) + 1.0)
-        self._auto_commit.committed(offsets)
+        future.on_done(lambda done: None if done.error else self._auto_commit.committed(offsets))
+        return future
 
     def commit_async(self, *what: What | Offsets) -> Future[None]:
         """``commit`` without waiting; completes during later polls. Commits are sent in the order of the calls."""

@@ -63,11 +63,17 @@ class Arrived:
         self.parts.append((state.tp, state.version, found))
         self.size += found.bytes + _OF_A_BATCH * len(found.batches)
 
+    def lend(self, most: int) -> bool:
+        """See ``Response.lend``."""
+        return self.answer.lend(most)
+
     def release(self) -> None:
         """Releases the buffer; further calls have no effect."""
         size, self.size = self.size, 0
         if size:
             self.answer.release()
+            self.answer.responses = []  # views of a buffer that may be lent
+            self.parts = []
             self.on_release(size)
 
 

@@ -90,6 +90,10 @@ class PollBuffer:
             for batch in cut.batches or (None,):
                 self._items.append(_Item(tp, version, batch, cut.position, cut.epoch))
 
+    def lend(self, most: int) -> bool:
+        """Whether the batches that were taken last may be used after they are released; see ``Response.lend``."""
+        return self._arrived is not None and self._arrived.lend(most)
+
     def release(self) -> None:
         """Discards what is left and releases its bytes: batches returned before are no longer valid."""
         self._items.clear()

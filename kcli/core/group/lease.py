@@ -109,6 +109,10 @@ class GroupLease:
                 raise self._error
             return self._term if self._leads else None
 
+    def holds(self, term: int | None) -> bool:
+        """``is_held``, in this term. Without the lock, for who asks often: False may also mean that there is an error."""
+        return self._term == term and self._error is None and self.is_held
+
     @property
     def is_held(self) -> bool:
         """Whether nobody else can lead at this moment."""

@@ -136,9 +136,11 @@ class HttpClient:
                 answer = self._admitted(address, method, target, body, headers, deadline, sink)
                 if answer.status not in TEMPORARY:
                     return answer
-                reasons.append((address, self._why(answer)))
+                why = self._why(answer)
                 if wait := _retry_after(answer.header("retry-after")):
                     self._busy[address] = self._now() + wait
+                    why += f", to be asked again in {wait:,.0f} s"
+                reasons.append((address, why))
             except NoAnswerError as error:
                 self._wire(f"✗ {address} {method} {target} {error}")
                 if error.lasting:

@@ -54,10 +54,14 @@ class Connections:
         manager = self._manager(request.address.secure, proxy)
         try:
             if request.sink is not None or request.seconds == inf:
-                return _exchange(manager, request)
-            return _within(request.seconds, lambda: _exchange(manager, request))
+                answer = _exchange(manager, request)
+            else:
+                answer = _within(request.seconds, lambda: _exchange(manager, request))
         except (HTTPError, TimeoutError) as error:  # an OSError is of the sink
             raise _no_answer(request.address, proxy, error) from None
+        if proxy is not None and answer.status == 407:  # without TLS it answers as a server would
+            raise ProxyRefusalError(request.address, f"the proxy {proxy.origin}: HTTP 407")
+        return answer
 
     def close(self) -> None:
         """They are opened again for the next request."""
@@ -104,8 +108,11 @@ def _exchange(manager: urllib3.PoolManager, request: Request) -> Answer:
             for chunk in response.stream(_CHUNK):
                 take(chunk)
         else:
-            body = response.read(request.limit + 1)
-            whole = len(body) <= request.limit
+            # Until nothing more comes: only then is a body that ends before its Content-Length an error.
+            while (whole := len(body) <= request.limit) and (
+                more := response.read(request.limit + 1 - len(body))
+            ):
+                body += more
             if not whole:
                 response.close()  # what follows is not read
         headers = {name.lower(): value for name, value in response.headers.items()}
@@ -164,6 +171,8 @@ def _words(cause: BaseException) -> str:
         return "no response in time"
     if isinstance(cause, LocationValueError):
         return "its name cannot be looked up"
+    if type(cause).__name__ == "IncompleteRead":  # there is one of urllib3, and one of what it is built on
+        return "the response breaks off"
     if isinstance(cause, OSError):
         return cause.strerror or str(cause) or type(cause).__name__
     return f"the response is not HTTP ({type(cause).__name__})"

@@ -47,9 +47,10 @@ class NoAnswerError(Exception):
 
 
 class ProxyRefusalError(NoAnswerError):
-    """The proxy does not let the request through."""
+    """The proxy does not let the request through. ``do``: what to do about it."""
 
     lasting = True
+    do = "check the login of the proxy, as in HTTPS_PROXY=http://NAME:PASSWORD@HOST:PORT, and what it allows"
 
 
 class UntrustedError(NoAnswerError):

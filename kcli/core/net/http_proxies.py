@@ -20,7 +20,7 @@ def proxy_of_environment(address: HttpAddress) -> HttpAddress | None:
     scheme = "https" if address.secure else "http"
     named = proxies.get(scheme) or proxies.get("all")
     host = address.origin.partition("://")[2]
-    if not named or urllib.request.proxy_bypass(host) or _in_exempt_network(address.host):
+    if not named or urllib.request.proxy_bypass(host) or _is_exempt(address.host, address.port):
         return None
     found = parse_http(named if "://" in named else f"http://{named}")
     if found is None:
@@ -33,9 +33,12 @@ def proxy_of_environment(address: HttpAddress) -> HttpAddress | None:
     return found._replace(path="")
 
 
-def _in_exempt_network(host: str) -> bool:
-    """Networks as 10.0.0.0/8 in NO_PROXY, and addresses of IPv6, neither of which ``urllib`` knows."""
+def _is_exempt(host: str, port: int) -> bool:
+    """What ``urllib`` does not know in NO_PROXY: ``*.domain``, networks as 10.0.0.0/8, and addresses of IPv6."""
     exempt = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    entries = [entry.strip().lower() for entry in exempt.split(",")]
+    if any(one.startswith("*.") and host.endswith(one[1:].removesuffix(f":{port}")) for one in entries):
+        return True
     if "/" not in exempt and ":" not in host:
         return False
     import ipaddress  # only for networks
@@ -44,9 +47,9 @@ def _in_exempt_network(host: str) -> bool:
         address = ipaddress.ip_address(host)
     except ValueError:
         return False
-    for entry in exempt.split(","):
+    for entry in entries:
         try:
-            if address in ipaddress.ip_network(entry.strip(), strict=False):
+            if address in ipaddress.ip_network(entry, strict=False):
                 return True
         except ValueError:
             continue

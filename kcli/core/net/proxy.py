@@ -112,7 +112,8 @@ class Tunnel:
         self._buffer = b""
         self._length: Callable[[bytes], int] = len
         self._where = _joined(host, port)
-        self._exchanges = (_connect if proxy.scheme == HTTP else _socks)(proxy, host, port)
+        name = _name(proxy, host, port)
+        self._exchanges = (_connect if proxy.scheme == HTTP else _socks)(proxy, name, port)
         self._continue(None)
 
     def sent(self, count: int) -> None:
@@ -184,6 +185,17 @@ def _refused(proxy: Proxy, host: str, port: int, why: str) -> KcliError:
         why=why,
         do="check the address, and whether the proxy may and can reach it",
     )
+
+
+def _name(proxy: Proxy, host: str, port: int) -> str:
+    """As it is sent: brokers say their names themselves, so one may be none, and end the line of a request."""
+    try:
+        name = host if host.isascii() else host.encode("idna").decode()
+    except UnicodeError:
+        name = ""
+    if not name.isprintable() or not name or " " in name:
+        raise _refused(proxy, host, port, "it is no name that a proxy can be given")
+    return name
 
 
 # --- SOCKS5 --------------------------------------------------------------------------------------

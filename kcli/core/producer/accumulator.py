@@ -23,6 +23,7 @@ from kcli.core.errors import ClosedError, KcliError
 from kcli.core.producer.batch import BatchEvent, ProducerBatch
 from kcli.core.producer.buffer_memory import BufferMemory
 from kcli.core.producer.parked import Parked, ParkedRecords
+from kcli.core.producer.requests import BESIDE_BATCH
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.types import TopicPartition
 
@@ -246,7 +247,8 @@ class Accumulator:
         may_send: Callable[[ProducerBatch], bool],
         size: int,
     ) -> tuple[list[ProducerBatch], list[TopicPartition], float]:
-        """Removes and closes the first batch of each partition, until they have ``size`` bytes.
+        """Removes and closes the first batch of each partition, as many as a request of ``size`` bytes has room for, and
+        one at least: see ``requests.py``.
 
         Left out are batches that must still wait, or that ``may_send``, which decides only, does not allow. Also
         returns the partitions that may have more to send now, and when another one of those taken from is due.
@@ -263,12 +265,16 @@ class Accumulator:
                 first = queue.batches[0] if queue.batches else None
                 if first is None or first.not_before > now or not may_send(first):
                     continue
+                size -= first.builder.wire_size + len(tp.topic) + BESIDE_BATCH
+                if size < 0 and taken:
+                    more.append(tp)
+                    size = 0
+                    continue
                 # Under the lock: a caller that appends at this moment finds the batch open, or begins another
                 # one.
                 if first is queue.open:
                     self._close_open(queue)
                 taken.append(queue.batches.popleft())
-                size -= first.size
                 due = self._due(queue, now) if queue.batches else NEVER
                 if due <= now:
                     more.append(tp)

@@ -46,6 +46,7 @@ class BatchEvent(TableKey):
 TABLE: dict[tuple[BatchState, BatchEvent], BatchState] = {
     (BatchState.OPEN, BatchEvent.CLOSE): BatchState.QUEUED,
     (BatchState.QUEUED, BatchEvent.SEND): BatchState.IN_FLIGHT,
+    (BatchState.QUEUED, BatchEvent.SPLIT): BatchState.REPLACED,
     (BatchState.IN_FLIGHT, BatchEvent.RETRY): BatchState.QUEUED,
     (BatchState.IN_FLIGHT, BatchEvent.CONFIRM): BatchState.DONE,
     (BatchState.IN_FLIGHT, BatchEvent.SPLIT): BatchState.REPLACED,
@@ -145,11 +146,17 @@ class ProducerBatch:
         """Assigns its sequence number in the partition (KIP-98)."""
         self.producer_id, self.epoch, self.sequence = producer_id, epoch, sequence
 
-    def wire(self) -> list[Buffer]:
-        """Its encoded bytes; the same for every attempt as long as its sequence number is the same."""
+    def seal(self) -> None:
+        """Compresses it, or waits until it is compressed: its size on the wire is known then."""
         if self.sealed is not None:
             with self.sealed:
                 self.sealed = None
+        self.builder.seal()
+
+    def wire(self) -> list[Buffer]:
+        """Its encoded bytes; the same for every attempt as long as its sequence number is the same."""
+        if self.sealed is not None:
+            self.seal()
         return self.builder.wire(
             producer_id=self.producer_id,
             producer_epoch=self.epoch,

@@ -38,7 +38,7 @@ from kcli.core.producer.parked import Parked
 from kcli.core.producer.partitioner import OwnPartitioner
 from kcli.core.producer.placer import Placer
 from kcli.core.producer.report import ProducerMetrics, Report, Totals
-from kcli.core.producer.requests import check_offer
+from kcli.core.producer.requests import check_offer, full_batch
 from kcli.core.producer.sender import Sender
 from kcli.core.producer.sender_thread import SenderThread, watch
 from kcli.core.producer.serialization import (
@@ -90,7 +90,7 @@ class Producer:
         self._cluster = Cluster(self.options, hooks=hooks)
         codec, level = codec_by_name(self.options.compression_type), self.options.compression_level
         self._accumulator = Accumulator(
-            batch_size=self.options.batch_size,
+            batch_size=full_batch(self.options),
             linger=self.options.linger_ms / 1000,
             memory=self.options.buffer_memory,
             max_block=self.options.max_block_ms / 1000,
@@ -103,7 +103,7 @@ class Producer:
             partitioner or self.options.partitioner,
             self._accumulator,
             lambda: self._cluster.view,
-            self.options.batch_size,
+            full_batch(self.options),
         )
         self._thread = SenderThread(
             lambda: self._sender.run(),  # noqa: PLW0108 - the sender is made below
@@ -144,6 +144,11 @@ class Producer:
         """These topics will be written: what that needs is asked for with the first contact."""
         self._cluster.topics.update(topics)
         self._sender.foresee()
+        if self.options.transactional_id:
+            # Few runs need it.
+            from kcli.core.cluster.coordinators import Coordinators, KeyType
+
+            Coordinators(self._cluster).foresee(KeyType.TRANSACTION, [self.options.transactional_id])
 
     def connect(self, topics: Sequence[str], timeout: float, topic_patience: float = 0.0) -> None:
         """Connects and checks ``topics``: raises configuration, connection and topic errors before any input is read, and
@@ -350,17 +355,21 @@ class Producer:
         stop: int | None = None,
         rows: Sequence[Row] | None = None,
         origin: Any = None,
+        lent: bool = False,
     ) -> RecordFuture:
         """Queues a batch that was read elsewhere, for one partition; the future is that of its first record.
 
         Its records are sent byte for byte where brokers accept that (see ``records/passing.py``), otherwise
         re-encoded; with ``first`` and ``stop`` only those at offsets from ``first`` up to, not including, ``stop``.
         ``rows`` are sent instead of them, with the compression of the batch. ConfigError if there are none.
-        ``origin``: as in ``send_rows``; rows count the records sent, from 0.
+        ``origin``: as in ``send_rows``; rows count the records sent, from 0. ``lent``: the bytes of the batch do not
+        change as long as there is a view of them (``Consumer.lend``), so they need not be copied.
         """
         passing = records.passing
         builder = (
-            passing.take_over(batch, first, stop) if not rows else passing.batch_of_rows(rows, batch.codec)
+            passing.take_over(batch, first, stop, lent=lent)
+            if not rows
+            else passing.batch_of_rows(rows, batch.codec)
         )
         future = RecordFuture(self._thread.wait, self._thread.lock)
         origins = [] if origin is None else [OriginRows(0, origin, range(builder.count))]

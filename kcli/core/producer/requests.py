@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 
 _LAST_VERSION_BY_NAME = 12
 _FIRST_WITH_ZSTD = 7
+_HEAD = 32
+"""The most bytes of a request without its batches, and without the names of the client and of the transaction."""
+_LONGEST_NAME = 249  # of a topic
+BESIDE_BATCH = 40
+"""The most bytes that a batch needs beside itself, without the name of its topic."""
 NOT_IDEMPOTENT = (
     "-X enable.idempotence=false (produce: --no-idempotent) sends without producer ids; a retry may then store a record "
     "twice"
@@ -63,6 +68,17 @@ def _needed(api: type[Request], apis: Mapping[int, tuple[int, int]], where: obje
     except UnsupportedError as error:
         error.do = error.do or do
         raise
+
+
+def room_for_batches(options: ProducerOptions) -> int:
+    """The bytes of a request (``max.request.size``) that its batches may have, with what is beside each of them."""
+    names = len(options.client_id.encode()) + len(options.transactional_id.encode())
+    return options.max_request_size - _HEAD - names
+
+
+def full_batch(options: ProducerOptions) -> int:
+    """The bytes that make a batch full: ``batch.size``, or less so that a request has room for it."""
+    return max(1, min(options.batch_size, room_for_batches(options) - BESIDE_BATCH - _LONGEST_NAME))
 
 
 def produce_request(

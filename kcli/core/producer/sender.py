@@ -64,7 +64,8 @@ from kcli.core.producer.parked import Parked
 from kcli.core.producer.producer_ids import ProducerIds
 from kcli.core.producer.refusals import TOO_FEW_REPLICAS, Refusals, parked_too_long, timed_out
 from kcli.core.producer.report import Counters
-from kcli.core.producer.requests import answers, produce_request
+from kcli.core.producer.requests import BESIDE_BATCH, answers, produce_request, room_for_batches
+from kcli.core.producer.serialization import request_too_large
 from kcli.core.producer.splitting import (
     CODES_OF_RECORDS,
     FIRST_WITH_RECORD_ERRORS,
@@ -82,7 +83,7 @@ from kcli.core.types import Node, TopicPartition
 if TYPE_CHECKING:
     from kcli.core.producer.transaction_steps import TransactionSteps
 
-_REQUEST_BYTES = 4_000_000
+_REQUEST_BYTES = 4_000_000  # at most, where max.request.size allows it
 _MOST_OF_A_PARTITION = 5  # batches in flight: a broker remembers as many of a producer (KIP-98)
 _LONGEST_WAIT = 1.0  # seconds between two iterations at most
 _LOST_NUMBERS = frozenset({OUT_OF_ORDER_SEQUENCE_NUMBER, UNKNOWN_PRODUCER_ID, INVALID_PRODUCER_EPOCH})
@@ -125,6 +126,8 @@ class Sender:
         self._requests_to: defaultdict[int, int] = defaultdict(int)
         self._bytes_to: defaultdict[int, int] = defaultdict(int)
         self._windows: defaultdict[int, Window] = defaultdict(Window)
+        self._room = room_for_batches(options)
+        self._request_bytes = min(_REQUEST_BYTES, self._room)
         self._adapts = is_default(options, "max_in_flight_requests_per_connection")
         self._refusals = Refusals(cluster)
         self.stalls = StallReporter(cluster.hooks, "proto")
@@ -301,15 +304,43 @@ class Sender:
         may_send = partial(self._may_send, leader)
         while partitions and self._has_room(leader.id):
             batches, partitions, wake = self._accumulator.take_batches(
-                partitions, now, may_send, _REQUEST_BYTES
+                partitions, now, may_send, self._request_bytes
             )
             if wake < self._wake_at:
                 self._wake_at = wake
             if not batches:
                 return
-            self._send(leader, batches)
+            first = batches[0]
+            if len(batches) > 1 or first.size + len(first.tp.topic) + BESIDE_BATCH > self._room:
+                batches = self._within_limit(batches, now)
+            if batches:
+                self._send(leader, batches)
         if partitions:
             self._accumulator.hold_partitions(partitions)
+
+    def _within_limit(self, batches: list[ProducerBatch], now: float) -> list[ProducerBatch]:
+        """Those of the batches that are no more than ``max.request.size`` together, now that they are compressed.
+
+        One that is larger alone is split, or fails where it is one record. What is split or left is for the next turn.
+        """
+        room = most = self._room
+        taken: list[ProducerBatch] = []
+        for batch in batches:
+            batch.seal()
+            size = batch.builder.wire_size + len(batch.tp.topic) + BESIDE_BATCH
+            if size <= room:
+                taken.append(batch)
+                room -= size
+                continue
+            self._wake_at = now
+            if size <= most:
+                self._accumulator.put_back(batch)
+            elif batch.count > 1:
+                self._split(batch)
+            else:
+                limit = self._options.max_request_size
+                self._fail(batch, request_too_large(batch.tp, batch.first + 1, size + limit - most, limit))
+        return taken
 
     def _has_room(self, node_id: int) -> bool:
         """Whether one more request may be in flight."""
@@ -513,7 +544,7 @@ class Sender:
         self._cluster.hooks.log("debug", "proto", f"{batch.tp}: {error}; retrying")
 
     def _split(self, batch: ProducerBatch) -> None:
-        """The broker rejected the batch as too large, or does not say which of its records it refuses."""
+        """It is too large for the broker or for a request, or the broker does not say which of its records it refuses."""
         self.counters.splits += 1
         self._accumulator.replace(batch, halves(batch))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.kernels.shapes import Row
-from kcli.core.types import ProducerRecord
+from kcli.core.types import ProducerRecord, TopicPartition
 
 Serializer = Callable[[str, Any], bytes | None]
 """Given a topic and a key or value; what it returns is stored. Runs in the sender's thread."""
@@ -91,6 +91,15 @@ def check_size(record: ProducerRecord, size: int, largest: int) -> None:
             why=f"max.request.size is {largest:,}",
             do="raise max.request.size, and the topic's max.message.bytes with it",
         )
+
+
+def request_too_large(tp: TopicPartition, number: int, size: int, largest: int) -> RecordTooLargeError:
+    """The error for a record that does not fit a request, compressed and with all that a request has beside it."""
+    return RecordTooLargeError(
+        f"record {number:,} for {tp} is too large: alone it makes a request of {size:,} bytes",
+        why=f"max.request.size is {largest:,}",
+        do="raise max.request.size, if the brokers accept more; it does not change max.message.bytes of the topic",
+    )
 
 
 def line_too_long(topic: str, size: int, longest: int) -> RecordTooLargeError:

@@ -32,6 +32,8 @@ _HEADER = struct.Struct(">ihhi")
 class Releasable(Protocol):
     """A receive buffer that can be reused."""
 
+    def lend(self, most: int) -> bool: ...
+
     def release(self) -> None: ...
 
 
@@ -44,8 +46,12 @@ class Response(Struct):
         """Sets the receive buffer that the byte fields refer to."""
         self.__dict__["_frame"] = frame
 
+    def lend(self, most: int) -> bool:
+        """Whether views into this response may be read after ``release`` as well, of ``most`` lent bytes at most."""
+        return self._frame is not None and self._frame.lend(most)
+
     def release(self) -> None:
-        """Releases the buffer: views into this response must not be read any more."""
+        """Releases the buffer: views into this response must not be read any more, unless they are lent."""
         if self._frame is not None:
             self._frame.release()
 

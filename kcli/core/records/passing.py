@@ -20,13 +20,15 @@ _CREATE_TIME = 0
 _LENGTH = Struct(">i")
 _LENGTH_AT = 8
 _ENOUGH = 1 << 31
+_LENT = 1 << 18
+"""A smaller batch is copied: it would keep a receive buffer of many MB from being used again."""
 
 
 def passes(batch: BatchView) -> bool:
     """Whether the records of ``batch`` can be sent without decoding them."""
     return (
         batch.magic == MAGIC
-        and not isinstance(batch, BatchRun)
+        and type(batch) is not BatchRun
         and _is_dense(batch)
         and batch.timestamp_type == _CREATE_TIME
     )
@@ -56,8 +58,10 @@ def batch_of_rows(rows: Sequence[Row], codec: int) -> BatchBuilder:
     return builder
 
 
-def take_over(batch: BatchView, first: int | None = None, stop: int | None = None) -> BatchBuilder:
-    """A sealed batch with the records of ``batch``; keeps no view of its bytes.
+def take_over(
+    batch: BatchView, first: int | None = None, stop: int | None = None, *, lent: bool = False
+) -> BatchBuilder:
+    """A sealed batch with the records of ``batch``; keeps no view of its bytes, unless they are ``lent``.
 
     A run of batches becomes one batch. With ``first`` and ``stop`` only the records at offsets from ``first`` up to, not
     including, ``stop``. ConfigError if there is none: for transaction markers, an empty batch, or no record in the range.
@@ -68,7 +72,7 @@ def take_over(batch: BatchView, first: int | None = None, stop: int | None = Non
     low = batch.base_offset if first is None else first
     high = batch.next_offset if stop is None else stop
     if low <= batch.base_offset and high >= batch.next_offset and batch.magic == MAGIC:
-        return _passed(batch) if passes(batch) else _joined(batch)
+        return _passed(batch, lent=lent) if passes(batch) else _joined(batch)
     rows = rows_taken(batch, low, high)
     if not rows:
         raise ConfigError(
@@ -77,9 +81,10 @@ def take_over(batch: BatchView, first: int | None = None, stop: int | None = Non
     return batch_of_rows(rows, batch.codec)
 
 
-def _passed(batch: BatchView) -> BatchBuilder:
+def _passed(batch: BatchView, *, lent: bool) -> BatchBuilder:
+    payload = batch.raw[HEADER_SIZE:]
     return BatchBuilder.sealed(
-        bytes(batch.raw[HEADER_SIZE:]),
+        payload if lent and len(payload) >= _LENT else bytes(payload),
         codec=batch.codec,
         count=batch.count,
         base_timestamp=batch.base_timestamp,

@@ -17,7 +17,7 @@ from kcli.core.connection.sasl.token import Token
 from kcli.core.errors import AuthError, ConfigError, ConnectError
 from kcli.core.net.http import HttpClient, Policy, UnansweredError
 from kcli.core.net.http_address import HttpAddress, basic, parse_http
-from kcli.core.net.http_messages import Answer, NoAnswerError, Request, UntrustedError
+from kcli.core.net.http_messages import Answer, NoAnswerError, ProxyRefusalError, Request, UntrustedError
 from kcli.core.net.tls.context import make_context
 from kcli.core.net.tls.stores import Stores
 from kcli.core.secret import Secret
@@ -116,6 +116,8 @@ class TokenEndpoint:
                 why=str(error),
                 do=f"name its authority with {self._keys.ca_location}, and check that it names this host",
             ) from None
+        except ProxyRefusalError as error:
+            raise AuthError(f"no token from {self._endpoint}", why=str(error), do=error.do) from None
         except (UnansweredError, NoAnswerError) as error:
             raise ConnectError(
                 f"no token from {self._endpoint}",

@@ -17,7 +17,7 @@ from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.permissions import AclOperation
-from kcli.flows.acls.selection import Resource, Selection, java_form, matching
+from kcli.flows.acls.selection import Resource, Selection, java_form, matching_each
 from kcli.output.tables import Column
 
 ALLOWED, DENIED = "allowed", "denied"
@@ -97,10 +97,10 @@ def questions(selected: Selection) -> list[Asked]:
 
 def verdicts(admin: Admin, asked: Sequence[Asked]) -> list[Verdict]:
     """The verdicts, by the ACLs of now."""
-    acls = {
-        resource: matching(admin, [AclFilter(resource.kind, resource.name, AclPattern.MATCH)])
-        for resource in dict.fromkeys(one.resource for one in asked)
-    }
+    acls = matching_each(
+        admin,
+        {one.resource: AclFilter(one.resource.kind, one.resource.name, AclPattern.MATCH) for one in asked},
+    )
     return [decide(one, acls[one.resource]) for one in asked]
 
 

@@ -37,11 +37,15 @@ class AclCreation(AclChange):
         exist = "the ACL exists" if len(self.wanted) == 1 else f"all {len(self.wanted)} ACLs exist"
         self.nothing = f"nothing is to be created: {exist} already"
 
+    def begin(self, admin: Admin) -> None:
+        """With the first contact: what the plan is made from."""
+        admin.foresee(permissions=True)
+
     def decide(self, admin: Admin) -> list[AclItem]:
         """Those that exist are unchanged."""
-        present = existing(admin, self.wanted)
-        missing = any(binding not in present for binding in self.wanted)
-        denied = denied_on_cluster(admin, "ALTER", "creating ACLs") if missing else None
+        present, denied = admin.together(
+            lambda: existing(admin, self.wanted), lambda: denied_on_cluster(admin, "ALTER", "creating ACLs")
+        )
         planned = Outcome.PLANNED if denied is None else Outcome.REFUSED
         return [
             Item(binding, None, Outcome.UNCHANGED)

@@ -41,14 +41,19 @@ class AclDeletion(AclChange):
         self._refused: set[AclBinding] = set()
         self._left: set[AclBinding] = set()
 
+    def begin(self, admin: Admin) -> None:
+        """With the first contact: what the plan is made from."""
+        admin.foresee(permissions=True)
+
     def decide(self, admin: Admin) -> list[AclItem]:
         """All that are selected."""
         self._cluster = admin.cluster_id()
-        found = self.found(admin)
+        found, denied = admin.together(
+            lambda: self.found(admin), lambda: denied_on_cluster(admin, "ALTER", "deleting ACLs")
+        )
         if not found:
             self.nothing = nothing_selected(admin, self.selected)
             return []
-        denied = denied_on_cluster(admin, "ALTER", "deleting ACLs")
         outcome = Outcome.PLANNED if denied is None else Outcome.REFUSED
         return [Item(binding, None, outcome, denied) for binding in found]
 

@@ -9,18 +9,9 @@ from kcli.account.change import Change, Item, is_lost
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.acls import AclBinding, word
 from kcli.core.errors import KcliError
+from kcli.flows.acls.columns import ACL
 from kcli.output.progress import counted
 from kcli.output.tables import Column, indented_table
-
-ACL = (
-    Column("principal", "prose", values="string", meaning="Who it is for, such as User:alice."),
-    Column("permission", values="string", meaning="allow or deny."),
-    Column("operation", values="string", meaning="The operation, such as read."),
-    Column("resource_type", values="string", meaning="The type of the resource, such as topic."),
-    Column("resource_name", "prose", values="string", meaning="Name or prefix of the resource, or *."),
-    Column("pattern", values="string", meaning="literal or prefixed."),
-    Column("host", spare=1, values="string", meaning="The host from which it applies, or *."),
-)
 
 AclItem = Item[AclBinding, None]
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from itertools import product
+from typing import TypeVar
 
 from kcli.core.admin.acls import AclBinding, AclFilter, AclPattern, AclPermission, AclResource
 from kcli.core.admin.admin import Admin
@@ -13,6 +14,8 @@ from kcli.core.errors import KcliError
 from kcli.core.near_names import near_names
 from kcli.core.permissions import AclOperation
 from kcli.flows.acls.presets import Preset
+
+K = TypeVar("K", bound=Hashable)
 
 SEE = "`kcli acls list` shows the ACLs"
 """The remedy where it is not known which there are."""
@@ -111,11 +114,18 @@ def selected_acls(admin: Admin, selected: Selection) -> list[AclBinding]:
 
 def matching(admin: Admin, filters: Iterable[AclFilter]) -> set[AclBinding]:
     """The ACLs that any of the filters matches; the first error if there is one."""
-    found: set[AclBinding] = set()
-    for bindings in admin.describe_acls(list(filters)).values():
+    return set().union(*matching_each(admin, {one: one for one in filters}).values())
+
+
+def matching_each(admin: Admin, filters: Mapping[K, AclFilter]) -> dict[K, list[AclBinding]]:
+    """Those that each filter matches, by its key; the first error if there is one."""
+    answers = admin.describe_acls(list(dict.fromkeys(filters.values())))
+    found: dict[K, list[AclBinding]] = {}
+    for key, one in filters.items():
+        bindings = answers[one]
         if isinstance(bindings, KcliError):
             raise bindings
-        found.update(bindings)
+        found[key] = bindings
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.account.change import Change, Found, Item, Question
 from kcli.account.outcomes import Outcome
@@ -16,6 +16,9 @@ from kcli.flows.permitted import denied_on_cluster, may_see_all
 from kcli.flows.read_back import wait_until_empty
 from kcli.output.progress import counted
 from kcli.output.tables import Column
+
+if TYPE_CHECKING:
+    from kcli.core.admin.brokers import ClusterDescription
 
 SEE = "`kcli brokers list` shows the brokers"
 
@@ -60,6 +63,11 @@ class BrokerUnregistration(Change[int, Registration]):
         self._lists_fenced = True
         self._sees_all = True
 
+    def begin(self, admin: Admin) -> None:
+        """With the first contact: what the plan is made from."""
+        admin.foresee(topics=True, permissions=True)
+        admin.foresee(fenced=True)
+
     def decide(self, admin: Admin) -> list[BrokerItem]:
         """Those that are online or have replicas are refused, and those that nobody knows.
 
@@ -68,18 +76,26 @@ class BrokerUnregistration(Change[int, Registration]):
         if (lacking := admin.lacks("unregister_broker")) is not None:
             lacking.do = "stop the broker: with ZooKeeper it is forgotten then"
             raise lacking
-        found = self._registrations(admin)
-        denied = denied_on_cluster(admin, "ALTER", "unregistering brokers")
-        self._sees_all = may_see_all(lambda: admin.describe_cluster(include_operations=True))
+        found, denied, self._sees_all = admin.together(
+            lambda: self._registrations(admin),
+            lambda: denied_on_cluster(admin, "ALTER", "unregistering brokers"),
+            lambda: may_see_all(lambda: admin.describe_cluster(include_operations=True)),
+        )
         return [self._item(number, found.get(number), denied) for number in self.numbers]
 
     def _registrations(self, admin: Admin) -> dict[int, Registration]:
-        try:
-            described, self._lists_fenced = admin.describe_cluster(include_fenced=True), True
-        except UnsupportedError:
-            described, self._lists_fenced = admin.describe_cluster(), False
-        states = broker_states(described, admin.list_topics())
+        (described, self._lists_fenced), topics = admin.together(
+            lambda: self._described(admin), admin.list_topics
+        )
+        states = broker_states(described, topics)
         return {one.number: Registration(one.state, one.replicas) for one in states}
+
+    def _described(self, admin: Admin) -> tuple[ClusterDescription, bool]:
+        """Also whether it has the brokers that are fenced."""
+        try:
+            return admin.describe_cluster(include_fenced=True), True
+        except UnsupportedError:
+            return admin.describe_cluster(), False
 
     def _item(self, number: int, found: Registration | None, denied: KcliError | None) -> BrokerItem:
         if found is None and not self._lists_fenced:

@@ -91,9 +91,12 @@ class ConfigAlteration(Change[AlteredKey, Any]):
     def decide(self, admin: Admin) -> list[AlterItem]:
         """What each change does. Refused are those of resources that cannot be described, and what brokers reject."""
         self._unchecked = ""
-        found = described(admin, self.resources) if self.changes else {}
+        found, dangers = admin.together(
+            lambda: described(admin, self.resources) if self.changes else {},
+            lambda: self.dangers(admin, self.resources),
+        )
         self._missing = {resource for resource, entries in found.items() if isinstance(entries, KcliError)}
-        self._dangers = self.dangers(admin, [one for one in self.resources if one not in self._missing])
+        self._dangers = {one: why for one, why in dangers.items() if one not in self._missing}
         others = {
             resource: self.others(admin, resource) for resource in found if resource not in self._missing
         }

@@ -73,8 +73,8 @@ class Reading:
         """A topic may not be read: reports it and reads the others, or raises the error."""
         raise error
 
-    def finish(self) -> None:
-        """Ends the reading in order."""
+    def finish(self, stopped: Callable[[], object]) -> None:
+        """Ends the reading in order; ``stopped``: see ``LastWait``."""
 
 
 class _Range(Reading):
@@ -119,7 +119,7 @@ class _Range(Reading):
         if self._remote is not None:
             self._remote.look()
 
-    def finish(self) -> None:
+    def finish(self, stopped: Callable[[], object]) -> None:  # noqa: ARG002 - waits for nothing
         """See Reading."""
         if self._remote is not None:
             self._remote.look()
@@ -307,10 +307,10 @@ class GroupShare(_Range):
             self._consumer.seek(tp, offset)
         self._pin_unless_later(partitions)
 
-    def finish(self) -> None:
+    def finish(self, stopped: Callable[[], object]) -> None:
         """See Reading: commits what was written."""
-        super().finish()
-        self._commits.finish()
+        super().finish(stopped)
+        self._commits.finish(stopped)
 
     def _has_nothing(self) -> bool:
         """Whether the other members have all partitions, and the assignment is final."""

@@ -12,14 +12,15 @@ written, and never the rest of that poll (``tests/fault/test_killed_readers.py``
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from kcli.core.consumer.consumer import Consumer
-from kcli.core.errors import KcliError
+from kcli.core.errors import KcliError, TimedOutError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.stop import LastWait
 
 _PATIENCE = 5.0  # seconds that a rebalance waits for a commit
-_LAST_PATIENCE = 3.0  # seconds that the end waits for it, of the five in which a stop has to be over
 
 
 class GroupCommits:
@@ -86,14 +87,26 @@ class GroupCommits:
             self._flushed.pop(tp, None)
             self._committed.pop(tp, None)
 
-    def finish(self) -> None:
-        """Commits what is left and waits for it; CommitFailedError where that fails. It is not tried again when the
-        member leaves its group.
+    def finish(self, stopped: Callable[[], object] = bool) -> None:
+        """Commits what is left and waits for it (``LastWait``); CommitFailedError where that fails, TimedOutError where a
+        stop ends the wait. It is not tried again when the member leaves its group.
         """
         self._finished = True
-        if offsets := self._due(self._flushed):
-            self._consumer.commit(offsets, timeout=_LAST_PATIENCE, last=True)
-            self._committed_or_failed(offsets, None)
+        if not (offsets := self._due(self._flushed)):
+            return
+        commit = self._consumer.begin_commit(offsets, last=True)
+        wait = LastWait(stopped, self._consumer.options.default_api_timeout_ms / 1000 + 1.0, self._clock)
+        while not commit.done and (left := wait.left):
+            with suppress(TimeoutError):
+                commit.result(left)
+        if not commit.done:
+            raise TimedOutError(
+                "the last offsets were not committed in time",
+                why="the coordinator of the group has not responded, and a stop does not wait longer",
+                do="others may read the last records again",
+            )
+        commit.result(0)
+        self._committed_or_failed(offsets, None)
 
     @property
     def committed(self) -> dict[TopicPartition, int]:

@@ -115,7 +115,7 @@ def consume(
         run.drain(merger)
     elif not run.full():
         reading.flushed(None)
-    reading.finish()
+    reading.finish(stop.__bool__)
     run.result.seconds = time.monotonic() - started
     return run.result
 

@@ -18,11 +18,8 @@ from kcli.core.share.fetcher import Settled
 from kcli.core.types import Record
 from kcli.flows.consume.record_command import RecordCommand
 from kcli.flows.consume.run import Sink
-from kcli.flows.stop import Stop
+from kcli.flows.stop import LastWait, Stop
 
-_LAST_PATIENCE = (
-    3.0  # seconds that the end waits for the last outcomes, of the five in which a stop has to be over
-)
 _UNTIL_ASSIGNED = 10.0  # seconds that --exit waits for partitions
 _UNTIL_LOADED = 5.0  # seconds that it waits for a first record: brokers load the state of the group first
 _STOPPED = 2.0  # seconds that a program may go on after a stop
@@ -129,7 +126,9 @@ def consume_shared(
                 break
     finally:
         consumer.prefetches = False
-        consumer.commit(_LAST_PATIENCE)
+        wait = LastWait(stop.__bool__, consumer.options.default_api_timeout_ms / 1000)
+        while (left := wait.left) and not consumer.commit(left):
+            pass
         result.ended = True
         result.seconds = time.monotonic() - started
 

@@ -128,7 +128,12 @@ def partitions(facts: ClusterFacts) -> Iterator[Finding]:
             do=_RESTART,
             code=_UNREACHABLE,
         )
-    below = [tp for tp, part in parts if not is_offline(part) and is_below_min_isr(facts, tp, part)]
+    capped = facts.state.requires_capped  # of all brokers: not for each partition
+    below = [
+        tp
+        for tp, part in parts
+        if not is_offline(part) and _is_below(part, facts.min_isr.get(tp.topic, 0), capped=capped)
+    ]
     if below:
         yield failed(
             CLUSTER,
@@ -138,7 +143,8 @@ def partitions(facts: ClusterFacts) -> Iterator[Finding]:
             do=_RESTART,
             code=_UNREACHABLE,
         )
-    lagging = [tp for tp, part in parts if is_under_replicated(part) and tp not in {*offline, *below}]
+    above = {*offline, *below}
+    lagging = [tp for tp, part in parts if is_under_replicated(part) and tp not in above]
     if lagging:
         yield warning(
             CLUSTER,
@@ -171,9 +177,8 @@ CHECKS: tuple[Callable[[ClusterFacts], Iterator[Finding]], ...] = (
 BEFORE_2_8 = "before 2.8"
 
 
-def is_below_min_isr(facts: ClusterFacts, tp: TopicPartition, part: PartitionView) -> bool:
+def _is_below(part: PartitionView, min_isr: int, *, capped: bool) -> bool:
     """Whether records with acks=all are refused."""
-    min_isr, capped = facts.min_isr.get(tp.topic, 0), facts.state.requires_capped
     return len(part.isr) < in_sync_required(min_isr, len(part.replicas), capped=capped)
 
 

@@ -15,6 +15,7 @@ from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.net.channel import Channel, Stage, TlsSession
 from kcli.core.net.resolve import is_literal
 from kcli.core.options import ClientOptions
+from kcli.core.protocol import compiler
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kcli.core.types import Node
 
@@ -39,7 +40,7 @@ class Contact:
     sasl_wanted: bool
     times: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
-    addresses: tuple[str, ...] = ()
+    addresses: str = ""
     peer: str = ""
     tls: TlsSession | None = None
     identity: str = ""
@@ -58,6 +59,36 @@ class Contact:
         return self.node.address
 
 
+class _Repeated:
+    """Decodes what brokers respond to Metadata without topics, once for those that say the same: of 1,000 brokers these
+    are a million rows. Which controller a broker names is not compared: with KRaft it is one of them at random.
+    """
+
+    def __init__(self) -> None:
+        self._version = -1
+        self._known = b""
+        self._found: Any = None
+
+    def decode(
+        self, kind: type[Any], frame: memoryview, pos: int, version: int, *, flexible: bool
+    ) -> tuple[Any, int]:
+        """As ``compiler.decode``."""
+        end = len(frame) - _behind_controller(version, flexible=flexible)
+        known = bytes(frame[pos : end - 4 if version else end]) + bytes(frame[end:])
+        if version == self._version and known == self._known:
+            return self._found, len(frame)
+        self._found, at = compiler.decode(kind, frame, pos, version, flexible=flexible)
+        self._version, self._known = version, known
+        return self._found, at
+
+
+def _behind_controller(version: int, *, flexible: bool) -> int:
+    """Bytes of a response without topics behind the controller's id: the count of topics, operations, a code, tags."""
+    topics = 1 if flexible else 4
+    operations, code = 4 if 8 <= version <= 10 else 0, 2 if version >= 13 else 0
+    return topics + operations + code + (1 if flexible else 0)
+
+
 class Contacts:
     """``meet`` may be called several times; a context manager, or ``close``.
 
@@ -70,6 +101,7 @@ class Contacts:
         self._options = options
         self._seconds = seconds
         self._began: dict[int, tuple[Contact, float]] = {}
+        self._repeated = _Repeated()
         self._cluster = Cluster(options, hooks=Hooks(log=self._log, wire=self._wire))
         self._loop, self._brokers = self._cluster.loop, self._cluster.brokers
         self._brokers.asks_first = True
@@ -101,7 +133,9 @@ class Contacts:
             self._began[contact.node.id] = contact, now
             future: Future[Any] = Future(self._loop.wait)
             deadline = now + self._seconds + _MORE
-            self._brokers.send(contact.node, CONTROL, MetadataRequest(topics=[]), future, now, deadline)
+            request = MetadataRequest(topics=[])
+            request.decode_with(self._repeated.decode)
+            self._brokers.send(contact.node, CONTROL, request, future, now, deadline)
             future.on_done(partial(self._ended, contact))
             futures.append(future)
         if futures:
@@ -139,7 +173,8 @@ class Contacts:
         def reached(stage: Stage) -> None:
             contact.times[stage.value] = self._passed(contact.node.id)
             if stage is Stage.RESOLVED:
-                contact.addresses = tuple(channel.addresses)
+                way = "" if channel.detour is None else f",{channel.detour.via}"
+                contact.addresses = ", ".join(channel.addresses) + way  # of a proxy, or of the mapped host
             elif stage is Stage.CONNECTED:
                 contact.peer = channel.peer
             else:

@@ -182,7 +182,7 @@ def _metadata_text(contact: Contact) -> str:
 
 
 STEPS = (
-    Step(DNS, stages.RESOLVED, lambda one: not one.is_literal, lambda one: ", ".join(one.addresses)),
+    Step(DNS, stages.RESOLVED, lambda one: not one.is_literal, lambda one: one.addresses),
     Step(TCP, stages.CONNECTED, lambda _: True, lambda one: one.peer),
     Step(TLS, stages.SECURED, lambda one: one.tls_wanted, _tls_text),
     Step(API_VERSIONS, stages.VERSIONS, lambda _: True, _versions_text),

@@ -81,6 +81,7 @@ class Examination:
         subject = self._subject
         seconds = subject.seconds if self._reach.all_reachable else min(subject.seconds, PATIENCE)
         with Admin(subject.options, subject.hooks, timeout=seconds) as admin:
+            admin.foresee(topics=True, fenced=True, groups=[subject.group] if subject.group else [])
             state = yield from self._observed(admin)
             if state is None:
                 return
@@ -130,14 +131,18 @@ class Examination:
     ) -> Generator[Finding, None, set[TopicPartition]]:
         began = monotonic()
         try:
-            info = admin.describe_topics([name])[name]
-            operations = admin.topic_operations([name]).get(name)
+            topics, rights, found = admin.together(
+                lambda: admin.describe_topics([name]),
+                lambda: admin.topic_operations([name]),
+                lambda: _configs(admin, [name]),
+            )
+            info, operations = topics[name], rights.get(name)
             if isinstance(info, KcliError):
                 # Brokers hide a topic from a list of all without DESCRIBE; asked by its name, they say why.
                 denied = isinstance(operations, KcliError) and operations.exit_code == ExitCode.DENIED
                 raise operations if denied and isinstance(operations, KcliError) else info
-            configs, brokers = _configs(admin, [name])[name], len(state.description.brokers)
-            facts = TopicFacts(name, info, operations, configs, brokers, state.requires_capped)
+            brokers = len(state.description.brokers)
+            facts = TopicFacts(name, info, operations, found[name], brokers, state.requires_capped)
         except KcliError as error:
             yield failure(f"topic {name}", "exists", error, monotonic() - began)
             return set()

@@ -81,6 +81,10 @@ class FeatureChange(Change[str, Levels]):
         """Whether a level differs in the direction of this change."""
         raise NotImplementedError
 
+    def begin(self, admin: Admin) -> None:
+        """With the first contact: what the plan is made from."""
+        admin.foresee(brokers=True, permissions=True)
+
     def decide(self, admin: Admin) -> list[FeatureItem]:
         """An item for each feature. The controller checks those that are planned, without changing anything."""
         if self.undone is not None:

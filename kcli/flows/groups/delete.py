@@ -92,6 +92,10 @@ class GroupDeletion(Change[Key, Group | None]):
         self.names, self.match, self._check = names, match, check
         self._scope: list[GroupItem] | None = None
 
+    def begin(self, admin: Admin) -> None:
+        """With the first contact: what the plan is made from."""
+        admin.foresee(groups=self.names, listing=self.match is not None)
+
     def decide(self, admin: Admin) -> list[GroupItem]:
         """Groups with members are refused. The scope is that of the first call: later ones look again at its groups."""
         admin.require("delete_groups")

@@ -76,6 +76,10 @@ class OffsetDeletion(Change[CommittedOffset, OffsetAndMetadata | None]):
         self.group, self.scopes = group, scopes
         self._description: GroupDescription | None = None
 
+    def begin(self, admin: Admin) -> None:
+        """With the first contact: what the plan is made from."""
+        admin.foresee(groups=[self.group])
+
     def decide(self, admin: Admin) -> list[OffsetItem]:
         """Offsets of topics that members read are refused, and what was named and is not there."""
         found = admin.describe_groups([self.group], include_operations=True, all_types=True)

@@ -118,7 +118,7 @@ def positions(
     names = {tp.topic for of_group in read.values() for tp in of_group}
     names.update(*(topics for topics in subscribed.values() if topics is not None))
     heard_of = {tp for of_group in read.values() for tp in of_group}
-    topics = admin.describe_topics(sorted(names), heard_of) if names else {}
+    topics = admin.describe_topics(sorted(names), heard_of, similar=False) if names else {}
     partitions = {
         group: sorted(
             of_group.union(
@@ -229,7 +229,8 @@ def offsets_at(
 
 
 def _topics_of(admin: Admin, partitions: Collection[TopicPartition]) -> Topics:
-    return admin.describe_topics(sorted({tp.topic for tp in partitions})) if partitions else {}
+    names = sorted({tp.topic for tp in partitions})
+    return admin.describe_topics(names, similar=False) if names else {}
 
 
 def _readable(partitions: Collection[TopicPartition], topics: Topics) -> dict[TopicPartition, LogEnds]:

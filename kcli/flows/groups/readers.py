@@ -10,8 +10,10 @@ from kcli.core.types import TopicPartition
 from kcli.flows.groups.description import SHARE
 
 
-def readers_of(admin: Admin, listed: Sequence[ListedGroup], topic: str) -> Survey[list[ListedGroup]]:
-    """The groups with committed offsets of ``topic``, or start offsets, or with a member that subscribes to it or is
+def readers_of(
+    admin: Admin, listed: Sequence[ListedGroup], topics: Collection[str]
+) -> Survey[dict[str, list[ListedGroup]]]:
+    """By topic the groups with committed offsets of it, or start offsets, or with a member that subscribes to it or is
     assigned to it.
     """
     names = [row.group_id for row in listed]
@@ -21,28 +23,25 @@ def readers_of(admin: Admin, listed: Sequence[ListedGroup], topic: str) -> Surve
         **(admin.fetch_offsets(others) if others else {}),
         **(admin.share_offsets(shares) if shares else {}),
     }
-    with_offsets = {
-        name
-        for name, offsets in committed.items()
-        if not isinstance(offsets, KcliError) and any(tp.topic == topic for tp in offsets)
-    }
-    live = [row.group_id for row in listed if row.group_id not in with_offsets and row.state != "Empty"]
+    read: dict[str, set[str]] = {name: set() for name in names}
+    for name, offsets in committed.items():
+        if not isinstance(offsets, KcliError):
+            read[name].update(tp.topic for tp in offsets)
+    live = [
+        row.group_id for row in listed if row.state != "Empty" and not read[row.group_id].issuperset(topics)
+    ]
     described = admin.describe_groups(live, all_types=True) if live else {}
-    with_members = {
-        name
-        for name, group in described.items()
-        if not isinstance(group, KcliError)
-        for member in group.members
-        if topic in member.subscription
-        or any(tp.topic == topic for tp in (*(member.assignment or ()), *(member.target or ())))
-    }
+    for name, group in described.items():
+        for member in () if isinstance(group, KcliError) else group.members:
+            read[name].update(member.subscription)
+            read[name].update(tp.topic for tp in (*(member.assignment or ()), *(member.target or ())))
     unknown: list[Missing] = []
     for name in names:
         error: object = committed.get(name)
         if not isinstance(error, KcliError):
             error = described.get(name)
-        if name in with_members or not isinstance(error, KcliError):
-            continue
-        if not isinstance(error, NotFoundError):
-            unknown.append(Missing(f"whether group {name} reads {topic}", "", error))
-    return Survey([row for row in listed if row.group_id in with_offsets | with_members], unknown)
+        left = [topic for topic in topics if topic not in read[name]]
+        if left and isinstance(error, KcliError) and not isinstance(error, NotFoundError):
+            unknown.append(Missing(f"whether group {name} reads {', '.join(left)}", "", error))
+    found = {topic: [row for row in listed if topic in read[row.group_id]] for topic in topics}
+    return Survey(found, unknown)

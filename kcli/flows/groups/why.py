@@ -7,6 +7,7 @@ A verdict compares samples. Those of the last minute that nobody took are made f
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kcli.account.survey import Missing, Survey
@@ -114,14 +115,15 @@ def _verdict(
 ) -> Verdict:
     made, now = History(), sample.at_ms
     steady = history is not None and one.type != SHARE
-    for before in _BEFORE_MS if steady and rows else ():
-        at = now - before
+    # After a change of the members nothing is known of what the group had been doing.
+    last = max(history.changes, default=0) if history is not None else 0
+    moments = [now - before for before in _BEFORE_MS if now - before >= last] if steady and rows else []
+    looked = admin.together(*(partial(offsets_at, admin, [row.tp for row in rows], at) for at in moments))
+    for at, found in zip(moments, looked, strict=True):
         assert history is not None
-        if any(change > at for change in history.changes):
-            continue  # another membership: nothing is known of what it has been doing
         ends = {
             tp: row.offset if row.offset >= 0 else None
-            for tp, row in offsets_at(admin, [row.tp for row in rows], at).items()
+            for tp, row in found.items()
             if isinstance(row, OffsetInfo)
         }
         made.add_rows(at, one.group, rows_at(rows, at, history, ends), one.state)

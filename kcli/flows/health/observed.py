@@ -160,8 +160,7 @@ class _Observation:
         self._silent: set[int] = set()
 
     def nodes(self) -> Observed:
-        description = self._described()
-        quorum, no_quorum = self._quorum()
+        description, (quorum, no_quorum) = self._admin.together(self._described, self._quorum)
         _features, unreachable = self._features(description)
         return Observed(
             description,
@@ -174,30 +173,38 @@ class _Observation:
 
     def observed(self) -> Observed:
         admin = self._admin
-        description = self._described()
-        quorum, no_quorum = self._quorum()
+        description, (quorum, no_quorum) = admin.together(self._described, self._quorum)
         features, unreachable = self._features(description)
-        topics = {
-            name: topic for name, topic in admin.describe_partitions().items() if isinstance(topic, TopicInfo)
-        }
+        no_directories: dict[int, list[LogDir] | KcliError] = {}
+        no_moves: dict[TopicPartition, Reassignment] = {}
+        described, directories = admin.together(
+            admin.describe_partitions, lambda: self._read(LOG_DIRS, admin.describe_log_dirs, no_directories)
+        )
+        topics = {name: topic for name, topic in described.items() if isinstance(topic, TopicInfo)}
         for topic in topics.values():
             if topic.error is not None:
                 self._lacks(TOPICS, topic.error)
-        answers: dict[int, list[LogDir] | KcliError] = {}
-        log_dirs = self._of_brokers(LOG_DIRS, self._read(LOG_DIRS, admin.describe_log_dirs, answers))
-        self._look_for_hidden(topics, log_dirs)
+        log_dirs = self._of_brokers(LOG_DIRS, directories)
+        _, rules, groups, transactional_ids, transactions, reassignments = admin.together(
+            lambda: self._look_for_hidden(topics, log_dirs),
+            lambda: self._rules(topics, capped=requires_capped(features.values())),
+            lambda: self._groups(self._home(GROUPS, GROUP_COORDINATORS, topics), description),
+            lambda: self._transactional_ids(self._home(IDS, TRANSACTION_COORDINATORS, topics)),
+            lambda: self._read(TRANSACTIONS, partial(self._held, topics), None),
+            lambda: self._read(REASSIGNMENTS, admin.list_reassignments, no_moves),
+        )
         return Observed(
             description,
             quorum,
             no_quorum,
             unreachable,
             topics,
-            self._rules(topics, capped=requires_capped(features.values())),
-            self._groups(self._home(GROUPS, GROUP_COORDINATORS, topics), description),
-            self._transactional_ids(self._home(IDS, TRANSACTION_COORDINATORS, topics)),
+            rules,
+            groups,
+            transactional_ids,
             log_dirs,
-            self._read(TRANSACTIONS, partial(self._held, topics), None),
-            self._read(REASSIGNMENTS, admin.list_reassignments, {}),
+            transactions,
+            reassignments,
             self._unread,
             frozenset(self._silent),
         )

@@ -1,6 +1,6 @@
 """A complete measurement of the lag of groups: the sample, the times of records, and open transactions."""
 
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -51,9 +51,10 @@ def measure_lag(admin: Admin, wanted: Wanted, time: str, known: Collection[str] 
     )
 
     find = read_record_times if time == EXACT else estimate_record_times
-    records = find(admin, unread_offsets(sample.groups, sample), sample)
-    topics = dict.fromkeys(tp.topic for tp, _ in records)
-    times = Times(records, retention(admin, topics), open_transactions(admin, sample))
+    unread = unread_offsets(sample.groups, sample)
+    kept = begin_retention(admin, dict.fromkeys(tp.topic for tp, _ in unread))
+    records = find(admin, unread, sample)
+    times = Times(records, kept(), open_transactions(admin, sample))
     return Measurement(sample, lags_of(sample, *times), times)
 
 
@@ -92,18 +93,24 @@ def total_lags(
 
 def retention(admin: Admin, topics: Iterable[str]) -> dict[str, int]:
     """``retention.ms`` of the topics that delete by time, where it is known."""
-    from kcli.core.admin.configs import ConfigKind, ConfigResource  # only for lag in time
+    return begin_retention(admin, topics)()
 
-    resources = {ConfigResource(ConfigKind.TOPIC, topic): topic for topic in topics}
-    if not resources:
-        return {}
-    kept = {}
-    for resource, entries in admin.describe_configs(
-        list(resources), keys=["retention.ms", "cleanup.policy"]
-    ).items():
-        if isinstance(entries, KcliError):
-            continue
-        values = {entry.name: entry.value or "" for entry in entries}
-        if "delete" in values.get("cleanup.policy", "") and int(values.get("retention.ms", "-1")) >= 0:
-            kept[resources[resource]] = int(values["retention.ms"])
+
+def begin_retention(admin: Admin, topics: Iterable[str]) -> Callable[[], dict[str, int]]:
+    """The same in two steps: what it returns waits for the responses."""
+    names = list(topics)
+    if not names:
+        return dict
+    configs = admin.begin_topic_configs(names, keys=["retention.ms", "cleanup.policy"])
+
+    def kept() -> dict[str, int]:
+        found = {}
+        for topic, entries in configs().items():
+            if isinstance(entries, KcliError):
+                continue
+            values = {entry.name: entry.value or "" for entry in entries}
+            if "delete" in values.get("cleanup.policy", "") and int(values.get("retention.ms", "-1")) >= 0:
+                found[topic] = int(values["retention.ms"])
+        return found
+
     return kept

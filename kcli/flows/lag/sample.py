@@ -245,7 +245,7 @@ def _topics_of(admin: Admin, groups: Sequence[GroupSample]) -> Topics:
         if one.description is not None:
             names.update(tp.topic for tp in _assigned(one.description))
             names.update(subscribed(one.description) or ())
-    return admin.describe_topics(sorted(names), partitions) if names else {}
+    return admin.describe_topics(sorted(names), partitions, similar=False) if names else {}
 
 
 def _partitions_of(groups: Iterable[GroupSample]) -> set[TopicPartition]:

@@ -10,18 +10,18 @@ The sequence, each a method:
 3. ``copy``, which each way does by itself.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.hooks import Hooks
 from kcli.core.options import ClientOptions
 from kcli.flows.mirror.copy.partition_copy import PartitionCopy
-from kcli.flows.mirror.follow.deleted import DeletedTopics
-from kcli.flows.mirror.follow.discovery import Discovery
 from kcli.flows.mirror.job.state import JobState
 from kcli.flows.mirror.plan.loops import jobs_that_write
 from kcli.flows.mirror.plan.losses import check_losses
@@ -30,6 +30,10 @@ from kcli.flows.mirror.settings import Cluster, MirrorSettings, Observer
 from kcli.flows.mirror.topics.configs import ConfigSync
 from kcli.flows.mirror.topics.routes import parse_rename
 from kcli.flows.mirror.topics.survey import Selection, Survey
+
+if TYPE_CHECKING:
+    from kcli.flows.mirror.follow.deleted import DeletedTopics
+    from kcli.flows.mirror.follow.discovery import Discovery
 
 
 class Driver:
@@ -122,6 +126,8 @@ class Driver:
         deleted: DeletedTopics | None = None,
     ) -> Discovery:
         """What finds topics and partitions that appear while the job follows its source; with clients of its own."""
+        from kcli.flows.mirror.follow.discovery import Discovery  # only of runs without an end
+
         return Discovery(
             source,
             target,

@@ -1,6 +1,9 @@
 """What a run of a mirror did, and what of it failed. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from kcli.account.outcomes import GOOD, Outcome
 from kcli.account.survey import Missing
@@ -8,15 +11,17 @@ from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.names import group_shown
-from kcli.flows.mirror.acls.plan import AclAccount
 from kcli.flows.mirror.copy.errors import may_pass, moved_back
 from kcli.flows.mirror.copy.partition_copy import Gap, PartitionCopy
-from kcli.flows.mirror.groups.offsets import GroupsAccount, SyncedOffset
-from kcli.flows.mirror.job.state import SavedGap
-from kcli.flows.mirror.proof.compare import Comparison
 from kcli.flows.mirror.topics.routes import is_pattern
 from kcli.flows.mirror.topics.survey import Survey
 from kcli.output.progress import counted
+
+if TYPE_CHECKING:
+    from kcli.flows.mirror.acls.plan import AclAccount
+    from kcli.flows.mirror.groups.offsets import GroupsAccount, SyncedOffset
+    from kcli.flows.mirror.job.state import SavedGap
+    from kcli.flows.mirror.proof.compare import Comparison
 
 _MOST_NAMED = 3
 

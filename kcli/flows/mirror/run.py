@@ -35,6 +35,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.cluster.retry import Backoff
 from kcli.core.consumer.consumer import Consumer
+from kcli.core.consumer.open_transactions import OpenTransaction
 from kcli.core.errors import (
     KcliError,
     ProducerFencedError,
@@ -44,27 +45,22 @@ from kcli.core.errors import (
 )
 from kcli.core.hooks import Hooks
 from kcli.core.names import DEFAULT_JOB
-from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
+from kcli.core.options import (
+    WHOLE_BATCHES,
+    ClientOptions,
+    ConsumerOptions,
+    ProducerOptions,
+    limited_by_brokers,
+)
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.copy.errors import is_outage
-from kcli.flows.mirror.copy.exactly_once import ExactlyOnceCopy
 from kcli.flows.mirror.copy.loop import JOINED_BYTES, Copy, Deliveries
-from kcli.flows.mirror.copy.open_writers import open_writers
 from kcli.flows.mirror.copy.partition_copy import PartitionCopy
 from kcli.flows.mirror.copy.state_watch import StateWatch
 from kcli.flows.mirror.driver import Driver
-from kcli.flows.mirror.figures import Figures, Handover, Role, partition_figures
-from kcli.flows.mirror.follow.configs import FollowedConfigs
-from kcli.flows.mirror.follow.deleted import DeletedTopics
-from kcli.flows.mirror.follow.discovery import Discovery
-from kcli.flows.mirror.follow.lost_targets import LostTargets
-from kcli.flows.mirror.follow.tasks import configs_task, discovery_task, sync_task, targets_task
-from kcli.flows.mirror.groups.memory import GroupMemory
 from kcli.flows.mirror.groups.offsets import NOTHING_SYNCED, GroupsAccount, Mapped
 from kcli.flows.mirror.groups.selection import group_selectors
-from kcli.flows.mirror.groups.source_commits import SourceCommits
-from kcli.flows.mirror.groups.sync import maps_of_copies, sync_groups
 from kcli.flows.mirror.job.earlier_runs import EarlierRuns
 from kcli.flows.mirror.job.job import (
     Attempt,
@@ -109,12 +105,9 @@ from kcli.flows.mirror.plan.targets import (
     without_options,
 )
 from kcli.flows.mirror.progress import MirrorProgress
-from kcli.flows.mirror.proof.compare import Comparison
-from kcli.flows.mirror.proof.proof import Clusters, Proof, compacted_topics, compare_copies, view_of
 from kcli.flows.mirror.result import Result, not_synced
 from kcli.flows.mirror.settings import Cluster, MirrorSettings, Observer
 from kcli.flows.mirror.topics.routes import STATE_TOPIC
-from kcli.flows.produce.checkpoint import check_lockable, locked
 from kcli.flows.rate import Periodic, wait
 from kcli.flows.stop import Stop
 from kcli.output.progress import Progress as ProgressBar
@@ -122,6 +115,11 @@ from kcli.output.progress import Progress as ProgressBar
 if TYPE_CHECKING:
     from kcli.flows.mirror.acls.changes import AclSync
     from kcli.flows.mirror.acls.plan import AclPlan
+    from kcli.flows.mirror.figures import Figures, Handover
+    from kcli.flows.mirror.follow.configs import FollowedConfigs
+    from kcli.flows.mirror.follow.discovery import Discovery
+    from kcli.flows.mirror.groups.memory import GroupMemory
+    from kcli.flows.mirror.proof.compare import Comparison
 
 T = TypeVar("T")
 
@@ -190,10 +188,8 @@ class Mirror(Driver):
             self._target_admin,
             self._hooks,
         )
-        if settings.checkpoint is not None and observer.dry_run:
-            check_lockable(settings.checkpoint)
-        elif settings.checkpoint is not None:
-            self._stack.enter_context(locked(settings.checkpoint))
+        if settings.checkpoint is not None:
+            self._lock(settings.checkpoint)
         elif not settings.stand_by:
             holder = read_instances(self._target_admin, [self._id])[self._id].holder
             if holder is not None and not holder.is_dead:
@@ -212,7 +208,7 @@ class Mirror(Driver):
             pinned=settings.bounded,
             note=observer.note,
             warn=observer.warn,
-            holders=lambda waits: open_writers(self._admins_of_tasks[0], waits),
+            holders=self._open_writers,
         )
         with observer.contact(self._source.servers):
             self._consumer.connect(self._timeout)
@@ -250,6 +246,19 @@ class Mirror(Driver):
             deletes=settings.on_delete == "delete",
             remarks=self._remarks(plan),
         )
+
+    def _lock(self, checkpoint: str) -> None:
+        from kcli.flows.produce.checkpoint import check_lockable, locked  # most jobs have no file
+
+        if self._observer.dry_run:
+            check_lockable(checkpoint)
+        else:
+            self._stack.enter_context(locked(checkpoint))
+
+    def _open_writers(self, waits: Mapping[TopicPartition, OpenTransaction]) -> dict[TopicPartition, str]:
+        from kcli.flows.mirror.copy.open_writers import open_writers  # only where a transaction holds records
+
+        return open_writers(self._admins_of_tasks[0], waits)
 
     def _absent(self, tp: TopicPartition) -> KcliError | None:  # noqa: ARG002 - a restore may lack partitions
         """Why nobody can read a partition that a topic of the source has."""
@@ -303,6 +312,10 @@ class Mirror(Driver):
 
     def _look_for_groups(self) -> None:
         """Of a dry run: the groups that are not there, or cannot be read; the rest depends on what is copied."""
+        from kcli.flows.mirror.groups.memory import GroupMemory  # only where groups are synced
+        from kcli.flows.mirror.groups.source_commits import SourceCommits
+        from kcli.flows.mirror.groups.sync import maps_of_copies
+
         memory = GroupMemory(self._id, self._saved_groups())
         found = SourceCommits(self._groups, maps_of_copies(self._plan.copies), memory)
         found.read(self._source_admin)
@@ -407,6 +420,9 @@ class Mirror(Driver):
             return []
 
     def _compare(self, stop: Stop) -> list[Comparison]:
+        # Only with --verify.
+        from kcli.flows.mirror.proof.proof import Clusters, Proof, compacted_topics, compare_copies, view_of
+
         settings, found = self._settings, self._plan.found
         return compare_copies(
             self._observer,
@@ -425,14 +441,20 @@ class Mirror(Driver):
 
     def sync_groups(self) -> GroupsAccount:
         """Commits the offsets of the groups that are selected, as far as is copied. Between two polls, and at the end."""
+        from kcli.flows.mirror.groups.sync import sync_groups  # only where groups are synced
+
         return sync_groups(*self._admins, self._groups, self._group_maps(), self.memory)
 
     def _group_maps(self) -> dict[TopicPartition, Mapped]:
+        from kcli.flows.mirror.groups.sync import maps_of_copies  # only where groups are synced
+
         return maps_of_copies(self._plan.copies)
 
     @cached_property
     def memory(self) -> GroupMemory:
         """What the job knows of the groups; first used by an attempt, when no earlier run writes any more."""
+        from kcli.flows.mirror.groups.memory import GroupMemory  # only where groups are synced
+
         if self._settings.checkpoint is not None:
             return GroupMemory(self._id, self._saved_groups(), self._store.write)
         writer = self._stack.enter_context(StateWriter(self._target, self._hooks, _WRITE_PATIENCE))
@@ -602,8 +624,12 @@ class Mirror(Driver):
         stop: Stop,
         progress: Callable[[], None],
     ) -> Copy:
-        settings, found = self._settings, self._plan.found
-        return (ExactlyOnceCopy if settings.exactly_once else Copy)(
+        settings, found, kind = self._settings, self._plan.found, Copy
+        if settings.exactly_once:
+            from kcli.flows.mirror.copy.exactly_once import ExactlyOnceCopy  # with its transactions
+
+            kind = ExactlyOnceCopy
+        return kind(
             self._consumer,
             producer,
             deliveries,
@@ -630,6 +656,11 @@ class Mirror(Driver):
         plan, settings, observer = self._plan, self._settings, self._observer
         if any(one.stop is not None for one in plan.copies):
             return []
+        from kcli.flows.mirror.follow.configs import FollowedConfigs  # only without an end
+        from kcli.flows.mirror.follow.deleted import DeletedTopics
+        from kcli.flows.mirror.follow.lost_targets import LostTargets
+        from kcli.flows.mirror.follow.tasks import configs_task, discovery_task, sync_task, targets_task
+
         source, target = self._admins_of_tasks
         if self._discovery is None:
             deleted = DeletedTopics(
@@ -776,6 +807,8 @@ class Mirror(Driver):
 
     def _figures(self) -> Figures:
         """Of this moment, in the thread of the mirror."""
+        from kcli.flows.mirror.figures import Figures, Role, partition_figures  # only where they are served
+
         plan, lease, found = self._plan, self._lease, self._plan.found
         at = time.monotonic()
         ids = self._name, found.source_cluster, found.target_cluster
@@ -844,9 +877,10 @@ class Mirror(Driver):
         )
 
     def _writing(self, **own: Any) -> ProducerOptions:
-        return self._target.options(
+        options = self._target.options(
             ProducerOptions, delivery_timeout_ms=_FOREVER, max_block_ms=_FOREVER, linger_ms=0, **own
         )
+        return limited_by_brokers(options)
 
 
 def _how_copied(settings: MirrorSettings) -> HowCopied:

@@ -186,7 +186,7 @@ class TopicReader:
                 for tp in self._consumer.assignment:
                     if (position := self._consumer.state(tp).position) >= 0:
                         figures.reached(tp.partition, position)
-            self._reading.finish()
+            self._reading.finish(self._context.stopped)
         except KcliError as error:
             if not figures.measured.records:
                 raise

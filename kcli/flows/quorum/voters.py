@@ -72,22 +72,30 @@ class VoterChange(Change[int, Controller]):
         self._quorum: QuorumDescription | None = None
         self._after: Majority | None = None
 
+    def begin(self, admin: Admin) -> None:
+        """With the first contact: what the plan is made from."""
+        admin.foresee(brokers=True, permissions=True)
+
     def decide(self, admin: Admin) -> list[ControllerItem]:
         """Raises what stands against any change of the voters: a static quorum, or none."""
         if self.undone is not None:
             self.undone.check_cluster(admin.cluster_id())
-        quorum = self._quorum = admin.describe_quorum()
-        level = finalized_levels(admin).get(KRAFT_VERSION, 0)
+        doing = f"{self.doing} controller {self.node}"
+        quorum, levels, error = admin.together(
+            admin.describe_quorum,
+            lambda: finalized_levels(admin),
+            lambda: denied_on_cluster(admin, "ALTER", doing),
+        )
+        self._quorum, level = quorum, levels.get(KRAFT_VERSION, 0)
         if level < 1:
             raise QuorumRefusedError(
-                f"{self.doing} controller {self.node}: the voters of this quorum cannot be changed",
+                f"{doing}: the voters of this quorum cannot be changed",
                 why="it is static: the voters are those of controller.quorum.voters, and kraft.version is 0",
                 do="`kcli features upgrade --feature kraft.version=1` makes it dynamic, with Kafka 4.1 or later",
             )
         item = self.item(admin, quorum)
         if item.outcome is not Outcome.PLANNED:
             return [item]
-        error = denied_on_cluster(admin, "ALTER", f"{self.doing} controller {self.node}")
         after = self._after = self.majority_after(majority_of(quorum))
         if error is None and after.spare < 0:
             error = self._no_majority(after)

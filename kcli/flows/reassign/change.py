@@ -78,6 +78,10 @@ class ReplicaMoves(Change[TopicPartition, Move]):
 
     # the plan
 
+    def begin(self, admin: Admin) -> None:
+        """With the first contact: what the plan is made from."""
+        admin.foresee(topics=True, permissions=True)
+
     def denied(
         self, admin: Admin, found: ClusterReplicas, todo: Sequence[Move]
     ) -> dict[TopicPartition, KcliError]:

@@ -46,13 +46,14 @@ class ClusterReplicas:
 
 def survey(admin: Admin, topics: Collection[str] | None = None) -> ClusterReplicas:
     """Reads the cluster; ``topics``: only the partitions of these."""
-    description = admin.describe_cluster(include_operations=True)
+    description, ongoing, listed = admin.together(
+        lambda: admin.describe_cluster(include_operations=True), admin.list_reassignments, admin.list_topics
+    )
     racks = {broker.node.id: broker.node.rack for broker in description.brokers if not broker.is_fenced}
-    ongoing = admin.list_reassignments()
     found = {}
     internal = set()
     ids = {}
-    for topic in admin.list_topics():
+    for topic in listed:
         if topics is not None and topic.name not in topics:
             continue
         ids[topic.name] = topic.topic_id

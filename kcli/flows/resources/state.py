@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 
 from kcli.account.survey import Missing, Survey
@@ -51,16 +52,20 @@ def read_state(
     that is set on the resource itself, and no resource of a kind that is only a configuration where nothing is set;
     with ``every_setting`` it has all keys with the values in effect, and of topics where their replicas are.
     """
-    reading = _Reading(admin, None, every_setting=every_setting, placed=every_setting)
-    for kind in Kind:
-        if kind in kinds:
-            reading.read_all(kind, _Chosen(match, internal))
+    readings = [
+        (kind, _Reading(admin, None, every_setting=every_setting, placed=every_setting))
+        for kind in Kind
+        if kind in kinds
+    ]
+    chosen = _Chosen(match, internal)
+    admin.together(*(partial(reading.read_all, kind, chosen) for kind, reading in readings))
+    resources = [resource for _, reading in readings for resource in reading.found]
     found = {
         resource.ref: resource
-        for resource in sorted(reading.found, key=lambda one: (_ORDER[one.ref.kind], sort_key(one.ref)))
+        for resource in sorted(resources, key=lambda one: (_ORDER[one.ref.kind], sort_key(one.ref)))
         if is_selected(resource, match)
     }
-    return Survey(found, reading.missing)
+    return Survey(found, [part for _, reading in readings for part in reading.missing])
 
 
 def read_named(
@@ -72,17 +77,19 @@ def read_named(
     ``keys``: the only keys of
     configurations to be read, by kind, which is less work; all keys of kinds that it lacks.
     """
-    reading = _Reading(admin, keys or {}, every_setting=False, placed=True)
     named: dict[Kind, list[str]] = {}
     for ref in refs:
         named.setdefault(ref.kind, []).append(ref.name)
-    for kind, names in named.items():
-        reading.read_some(kind, list(dict.fromkeys(names)))
-    found = {resource.ref: resource for resource in reading.found}
-    lost = {part.what for part in reading.missing}
+    readings = {kind: _Reading(admin, keys or {}, every_setting=False, placed=True) for kind in named}
+    admin.together(
+        *(partial(readings[kind].read_some, kind, list(dict.fromkeys(named[kind]))) for kind in named)
+    )
+    found = {resource.ref: resource for reading in readings.values() for resource in reading.found}
+    missing = [part for reading in readings.values() for part in reading.missing]
+    lost = {part.what for part in missing}
+    unread = {kind for reading in readings.values() for kind in reading.unread}
     return Survey(
-        {ref: found.get(ref) for ref in refs if str(ref) not in lost and ref.kind not in reading.unread},
-        reading.missing,
+        {ref: found.get(ref) for ref in refs if str(ref) not in lost and ref.kind not in unread}, missing
     )
 
 
@@ -114,7 +121,7 @@ class _Chosen(NamedTuple):
 
 
 class _Reading:
-    """One survey. ``unread``: the kinds of which nothing could be read."""
+    """The survey of a kind. ``unread``: the kinds of which nothing could be read."""
 
     def __init__(
         self,

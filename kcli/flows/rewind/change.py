@@ -205,14 +205,21 @@ class OffsetsChange(PlannedOffsets[Place, Offset, RewindPlan]):
         dry: bool,
         live: LiveRewind | None = None,
         takes_stdout: bool = False,
+        lookups: Sequence[Sequence[str]] = (),
     ) -> None:
         super().__init__(RewindPlan("", ()), again=again, dry=dry)
+        self._lookups = lookups
         self._survey, self._where, self._live = survey, where, live
         self.takes_stdout = takes_stdout
         self._begun: list[GroupPlan] = []
         self._reports: Sequence[GroupReport] = ()
 
     # the plan
+
+    def begin(self, admin: Admin) -> None:
+        """With the first contact: the coordinators of the groups, as they are looked up (``lookups``), and the topics."""
+        for names in self._lookups:
+            admin.foresee(groups=names, topics=True)
 
     def decide(self, admin: Admin) -> list[OffsetItem]:
         """Each partition; groups and topics that cannot be planned are refused as a whole."""

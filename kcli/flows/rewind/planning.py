@@ -16,7 +16,7 @@ from kcli.flows.groups.description import SHARE, STREAMS
 from kcli.flows.groups.internal_topics import internal_topics
 from kcli.flows.groups.nearest import name_nearest
 from kcli.flows.groups.stored_offsets import partly_kept, read_offsets
-from kcli.flows.permitted import denied_groups, denied_topics
+from kcli.flows.permitted import denied_groups, denied_of
 from kcli.flows.rewind.plan import (
     ABSENT,
     BY_REWIND,
@@ -32,7 +32,7 @@ from kcli.flows.rewind.plan import (
 
 _SHOWN = 3
 Range = tuple[int, int]
-Spans = Callable[[Mapping[TopicPartition, Range]], Mapping[TopicPartition, int]]
+Spans = Callable[[Sequence[Mapping[TopicPartition, Range]]], Sequence[Mapping[TopicPartition, int]]]
 """The time (ms) between the first and the last record of each range of offsets, where it can be known."""
 
 T = TypeVar("T")
@@ -79,9 +79,15 @@ def described_topics(
     admin: Admin, names: Collection[str]
 ) -> tuple[dict[str, TopicInfo], dict[str, KcliError]]:
     """The topics that exist, and the errors of those that cannot be described, or whose offsets may not be committed."""
-    described = admin.describe_topics(sorted(names)) if names else {}
-    there = [name for name, topic in described.items() if isinstance(topic, TopicInfo)]
-    denied = denied_topics(admin, there, "READ", "committing offsets of topic {}")
+    if not names:
+        return {}, {}
+    permitted, described = admin.together(
+        lambda: admin.topic_operations(sorted(names)), lambda: admin.describe_topics(sorted(names))
+    )
+    there = {
+        name: operations for name, operations in permitted.items() if isinstance(described[name], TopicInfo)
+    }
+    denied = denied_of(there, "READ", "committing offsets of topic {}")
     present = {
         name: topic
         for name, topic in described.items()
@@ -123,7 +129,6 @@ def group_plan(
     items: Sequence[RewindItem],
     to: str,
     now_ms: int,
-    spans: Spans,
     described: Mapping[str, TopicInfo],
     *,
     live: bool = False,
@@ -149,7 +154,6 @@ def group_plan(
             refused_item(item.tp, error, item.committed) if item.action == "delete" else item
             for item in items
         ]
-    ranges = {item.tp: (item.low, item.low + item.records) for item in items if item.records}
     topics = {item.tp.topic for item in items}
     others = {tp.topic for tp, commit in committed.items() if commit is not None} - topics
     return GroupPlan(
@@ -157,7 +161,7 @@ def group_plan(
         new_id(now_ms),
         to,
         group.state,
-        with_spans(items, spans(ranges) if ranges else {}),
+        tuple(items),
         members=group.members,
         untouched=len(others),
         refusal=denied_groups({group.group_id: group}, "READ", "committing offsets of group {}").get(
@@ -169,6 +173,19 @@ def group_plan(
         live=runs,
         remedies=remedies,
     )
+
+
+def spanned(plans: Sequence[GroupPlan], spans: Spans) -> list[GroupPlan]:
+    """The plans with the time that lies between the records of their ranges, which are read for all groups together."""
+    ranges = [
+        {item.tp: (item.low, item.low + item.records) for item in plan.items if item.records}
+        for plan in plans
+    ]
+    found = spans(ranges) if any(ranges) else [{} for _ in plans]
+    return [
+        replace(plan, items=with_spans(plan.items, of_group))
+        for plan, of_group in zip(plans, found, strict=True)
+    ]
 
 
 def _kept(item: RewindItem, *, live: bool) -> RewindItem:

@@ -8,7 +8,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.first_records import FirstRecord
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
-from kcli.flows.groups.first_records import first_records_at
+from kcli.flows.groups.first_records import PartitionOffset, first_records_at
 from kcli.flows.time_limits import TimeLimit, disorder_text, look, newest_of
 
 MOST_PARTITIONS = 200
@@ -17,18 +17,31 @@ SECONDS = 1.0
 """Limits the reads; what is not known by then stays unknown."""
 
 
-def time_spans(admin: Admin, ranges: Mapping[TopicPartition, tuple[int, int]]) -> dict[TopicPartition, int]:
-    """Milliseconds by partition; partitions without a cheaply known span are omitted. Failed reads raise no error."""
-    if len(ranges) > MOST_PARTITIONS:
-        return {}
+def time_spans(
+    admin: Admin, groups: Sequence[Mapping[TopicPartition, tuple[int, int]]]
+) -> list[dict[TopicPartition, int]]:
+    """Milliseconds by partition, of the ranges of each group; partitions without a cheaply known span are omitted. Failed
+    reads raise no error.
+    """
+    few = [ranges if len(ranges) <= MOST_PARTITIONS else {} for ranges in groups]
     # At the end of a transaction the last offset is that of its marker; the last record precedes it.
-    positions = {
-        (tp, max(low, at)): None for tp, (low, high) in ranges.items() for at in (low, high - 1, high - 2)
-    }
+    positions = [
+        (tp, max(low, at))
+        for ranges in few
+        for tp, (low, high) in ranges.items()
+        for at in (low, high - 1, high - 2)
+    ]
     try:
         found = first_records_at(admin, positions, committed_only=False, timeout=SECONDS)
     except KcliError:
-        return {}
+        return [{} for _ in groups]
+    return [_spans(ranges, found) for ranges in few]
+
+
+def _spans(
+    ranges: Mapping[TopicPartition, tuple[int, int]],
+    found: Mapping[PartitionOffset, FirstRecord | KcliError | None],
+) -> dict[TopicPartition, int]:
     spans = {}
     for tp, (low, high) in ranges.items():
         first, *last = (_time(found[tp, max(low, at)], high) for at in (low, high - 1, high - 2))

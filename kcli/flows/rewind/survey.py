@@ -34,6 +34,7 @@ from kcli.flows.rewind.planning import (
     committed_groups,
     described_topics,
     group_plan,
+    spanned,
     value_or_raise,
     with_internal_topics,
 )
@@ -135,7 +136,6 @@ def survey(
             found,
             request.to,
             now_ms,
-            spans,
             described,
             live=request.live,
             remedies=request.remedies,
@@ -155,7 +155,7 @@ def survey(
                 or _not_requested(request, plan, commits[name]),
             )
         )
-    return RewindPlan(cluster, tuple(plans), request.act, tuple(request.targets), failures)
+    return RewindPlan(cluster, tuple(spanned(plans, spans)), request.act, tuple(request.targets), failures)
 
 
 def _marked(plan: GroupPlan) -> tuple[RewindItem, ...]:

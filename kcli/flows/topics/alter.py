@@ -47,6 +47,10 @@ class TopicAlter(ConfigAlteration):
         self._topics: dict[str, TopicInfo] = {}
         self._growth: dict[ConfigResource, KcliError | None] = {}
 
+    def begin(self, admin: Admin) -> None:
+        """With the first contact: what the plan is made from."""
+        admin.foresee(topics=True)
+
     def decide(self, admin: Admin) -> list[AlterItem]:
         """Of each topic the changes of the configuration, then that of the partitions."""
         named, found = self.resources, admin.describe_topics([one.name for one in self.resources])

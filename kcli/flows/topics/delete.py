@@ -96,6 +96,10 @@ class TopicDeletion(Change[str, Topic | None]):
             self.columns = self.columns[:-1]
         self._unknown: list[str] = []
 
+    def begin(self, admin: Admin) -> None:
+        """With the first contact: what the plan is made from."""
+        admin.foresee(topics=True, operations_on=self.names)
+
     def decide(self, admin: Admin) -> list[TopicItem]:
         """Topics that do not exist, or may not be deleted, are refused. Which ones match is decided once: one that is
         created while the question is open stays.
@@ -104,10 +108,13 @@ class TopicDeletion(Change[str, Topic | None]):
             self.names = _matching(admin, self.match, may_lack=self._may_lack)
             if not self.names:
                 return []
-        found = admin.describe_topics(self.names)
+        found, denied = admin.together(
+            lambda: admin.describe_topics(self.names),
+            lambda: denied_topics(admin, self.names, "DELETE", "could not delete topic {}"),
+        )
         topics = [topic for topic in found.values() if isinstance(topic, TopicInfo)]
-        denied = denied_topics(admin, [topic.name for topic in topics], "DELETE", "could not delete topic {}")
-        ends = log_ends(admin, [TopicPartition(t.name, p.partition) for t in topics for p in t.partitions])
+        partitions = [TopicPartition(t.name, p.partition) for t in topics for p in t.partitions]
+        ends = log_ends(admin, partitions, topics=found)
         self._unknown = [str(error) for error in unknown_offsets(ends)]
         newest = offsets_at(admin, list(ends), MAX_TIMESTAMP) if self.match is not None else {}
         if errors := [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kcli.account.change import Change, Found, Item, Question
@@ -111,9 +111,18 @@ class TopicTrim(Change[TopicPartition, Trim]):
         self.scopes = scopes
         self.words = {scope.topic: scope.words for scope in scopes}
 
+    def begin(self, admin: Admin) -> None:
+        """With the first contact: what the plan is made from."""
+        admin.foresee(topics=True, operations_on=list(self.words))
+
     def decide(self, admin: Admin) -> list[TrimItem]:
         """The new start of each partition. Internal topics and those whose policy does not delete are refused."""
-        topics = _existing(admin, list(self.words))
+        names = list(self.words)
+        topics, denied, policies = admin.together(
+            lambda: _existing(admin, names),
+            lambda: denied_topics(admin, names, "DELETE", "deleting records of topic {}"),
+            lambda: _policies(admin, names),
+        )
         before = {
             tp: scope.before
             for scope in self.scopes
@@ -122,9 +131,8 @@ class TopicTrim(Change[TopicPartition, Trim]):
         for topic in topics.values():
             if topic.error is not None and all(tp.topic != topic.name for tp in before):
                 raise topic.error
-        denied = denied_topics(admin, list(topics), "DELETE", "deleting records of topic {}")
-        refused = {**_refusals(admin, list(topics.values())), **denied}
-        ends = log_ends(admin, list(before))
+        refused = {**_refusals(list(topics.values()), policies), **denied}
+        ends = log_ends(admin, list(before), topics=topics)
         at_time: dict[TopicPartition, OffsetInfo | KcliError] = {}
         for time in {spec.listed for spec in before.values() if spec.listed is not None}:
             known = [tp for tp, log in ends.items() if log.end is not None and before[tp].listed == time]
@@ -353,8 +361,19 @@ def _selected(topic: TopicInfo, partitions: Sequence[int] | None) -> list[TopicP
     return [TopicPartition(topic.name, number) for number in sorted(partitions or numbers)]
 
 
-def _refusals(admin: Admin, topics: Sequence[TopicInfo]) -> dict[str, KcliError]:
-    """Refuses what brokers refuse: internal topics, and those whose policy does not delete."""
+def _policies(admin: Admin, names: Sequence[str]) -> dict[str, str | None]:
+    """The cleanup policies of topics. Without the permission to see one, the broker decides when records are deleted."""
+    asked = [ConfigResource(ConfigKind.TOPIC, name) for name in names]
+    return {
+        resource.name: entry.value
+        for resource, entries in admin.describe_configs(asked, keys=["cleanup.policy"]).items()
+        for entry in ([] if isinstance(entries, KcliError) else entries)
+        if entry.name == "cleanup.policy"
+    }
+
+
+def _refusals(topics: Sequence[TopicInfo], policies: Mapping[str, str | None]) -> dict[str, KcliError]:
+    """Refuses what brokers refuse: internal topics, and those whose policy does not delete. Pure."""
     refused: dict[str, KcliError] = {}
     for topic in topics:
         purpose = internal_purpose(topic)
@@ -366,13 +385,9 @@ def _refusals(admin: Admin, topics: Sequence[TopicInfo]) -> dict[str, KcliError]
                 if is_own_topic(topic.name)
                 else "Kafka compacts it by itself; `kcli groups delete-offsets GROUP -t TOPIC` deletes committed offsets",
             )
-    asked = [ConfigResource(ConfigKind.TOPIC, topic.name) for topic in topics if topic.name not in refused]
-    found = admin.describe_configs(asked, keys=["cleanup.policy"]) if asked else {}
-    for resource, entries in found.items():
-        # Without the permission to see it, the broker decides when records are deleted.
-        for entry in () if isinstance(entries, KcliError) else entries:
-            if entry.name == "cleanup.policy" and "delete" not in list_words(entry.value):
-                refused[resource.name] = _compacted(resource.name, entry.value)
+    for name, policy in policies.items():
+        if name not in refused and "delete" not in list_words(policy):
+            refused[name] = _compacted(name, policy)
     return refused
 
 

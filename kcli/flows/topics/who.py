@@ -26,7 +26,7 @@ from kcli.core.permissions import AclOperation
 from kcli.core.types import TopicPartition
 from kcli.flows.acls.check import COLUMNS as CHECKED
 from kcli.flows.acls.check import EVERYONE, Asked, decide
-from kcli.flows.acls.selection import Resource, matching
+from kcli.flows.acls.selection import Resource, matching_each
 from kcli.flows.groups.description import Described, describe_groups, missing_in
 from kcli.flows.groups.readers import readers_of
 from kcli.flows.transactions.coordinated import Coordinated, ReadLog, transactions_of
@@ -154,46 +154,51 @@ class Who(NamedTuple):
 
 def who(
     admin: Admin,
-    topic: str,
-    partitions: Collection[TopicPartition],
+    topics: Mapping[str, Collection[TopicPartition]],
     listed: Sequence[ListedGroup] | None,
     read_log: ReadLog,
     now: int,
-) -> Survey[Who]:
-    """Everybody around a topic that exists. ``listed``: the groups of the cluster, None where they are not known;
-    ``now`` in ms.
+) -> Survey[list[Who]]:
+    """Everybody around topics that exist, by their partitions. ``listed``: the groups of the cluster, None where they are
+    not known; ``now`` in ms.
     """
-    missing: list[Missing] = []
-    producers = _producers(admin, topic, sorted(partitions), read_log, now, missing)
-    readers = None if listed is None else _readers(admin, topic, listed, missing)
-    acls, authorizer = _acls(admin, topic, missing)
-    return Survey(Who(topic, producers, readers, acls, authorizer), missing)
+    of_producers, of_readers, of_acls = list[Missing](), list[Missing](), list[Missing]()
+    producers, readers, holders = admin.together(
+        lambda: _producers(admin, topics, read_log, now, of_producers),
+        lambda: {} if listed is None else _readers(admin, topics, listed, of_readers),
+        lambda: _holders(admin, topics, of_acls),
+    )
+    return Survey(
+        [Who(topic, producers.get(topic), readers.get(topic), *holders[topic]) for topic in topics],
+        [*of_producers, *of_readers, *of_acls],
+    )
 
 
 def _producers(
     admin: Admin,
-    topic: str,
-    partitions: Sequence[TopicPartition],
+    topics: Mapping[str, Collection[TopicPartition]],
     read_log: ReadLog,
     now: int,
     missing: list[Missing],
-) -> list[Row] | None:
+) -> dict[str, list[Row]]:
+    """By topic, without those of which nothing could be read."""
     found: dict[TopicPartition, list[ProducerDescription]] = {}
-    for tp, rows in admin.describe_producers(partitions).items():
+    asked = [tp for name in topics for tp in sorted(topics[name])]
+    for tp, rows in admin.describe_producers(asked).items():
         if isinstance(rows, KcliError):
             missing.append(Missing.of(rows, f"producers of {tp}"))
         else:
             found[tp] = rows
     if not found:
-        return None
+        return {}
     opened: dict[tuple[TopicPartition, int], PartitionTransaction] = {}
     coordinated = Coordinated(())
+    named = f"{'topic' if len(topics) == 1 else 'topics'} {', '.join(topics)}"
     try:
         ids = {one.producer_id for rows in found.values() for one in rows}
         coordinated = transactions_of(admin, ids, read_log)
         missing += [
-            Missing.of(error, f"transactional ids of producers of topic {topic}")
-            for error in coordinated.errors
+            Missing.of(error, f"transactional ids of producers of {named}") for error in coordinated.errors
         ]
         held = [tp for tp, rows in found.items() if any(one.open_since >= 0 for one in rows)]
         states = survey(admin, held, read_log) if held else None
@@ -202,12 +207,14 @@ def _producers(
                 missing.append(Missing.of(state.error, f"transactions in {state.tp}"))
             opened |= {(state.tp, one.producer.producer_id): one for one in state.transactions}
     except KcliError as error:
-        missing.append(Missing.of(error, f"transactions of producers of topic {topic}"))
-    return [
-        producer_row(tp, one, coordinated, opened.get((tp, one.producer_id)), now)
-        for tp, rows in sorted(found.items())
-        for one in sorted(rows, key=lambda one: (-one.last_timestamp, one.producer_id))
-    ]
+        missing.append(Missing.of(error, f"transactions of producers of {named}"))
+    by_topic: dict[str, list[Row]] = {tp.topic: [] for tp in found}
+    for tp, producers in sorted(found.items()):
+        by_topic[tp.topic] += [
+            producer_row(tp, one, coordinated, opened.get((tp, one.producer_id)), now)
+            for one in sorted(producers, key=lambda one: (-one.last_timestamp, one.producer_id))
+        ]
+    return by_topic
 
 
 def producer_row(
@@ -235,22 +242,34 @@ def producer_row(
 
 
 def _readers(
-    admin: Admin, topic: str, listed: Sequence[ListedGroup], missing: list[Missing]
-) -> list[Row] | None:
-    readers = readers_of(admin, listed, topic)
+    admin: Admin, topics: Collection[str], listed: Sequence[ListedGroup], missing: list[Missing]
+) -> dict[str, list[Row]]:
+    readers = readers_of(admin, listed, topics)
     missing += readers.missing
-    names = [one.group_id for one in readers.items]
-    groups: list[Described] = []
+    names = list(dict.fromkeys(one.group_id for rows in readers.items.values() for one in rows))
+    groups: dict[str, Described] = {}
     for name, group in describe_groups(admin, names, listed=listed).items() if names else ():
         if isinstance(group, KcliError):
             missing.append(Missing.of(group, f"group {name}"))
             continue
         if group.error is not None:
             missing.append(Missing.of(group.error, f"group {name}"))
-        group.positions = {tp: at for tp, at in group.positions.items() if tp.topic == topic}
-        groups.append(group)
-    missing += missing_in(groups)
-    return [row for group in groups for row in reader_rows(group, topic)]
+        group.positions = {tp: at for tp, at in group.positions.items() if tp.topic in topics}
+        groups[name] = group
+    missing += missing_in(groups.values())
+    return {
+        topic: [
+            row
+            for one in rows
+            if one.group_id in groups
+            for row in reader_rows(_of_topic(groups[one.group_id], topic), topic)
+        ]
+        for topic, rows in readers.items.items()
+    }
+
+
+def _of_topic(group: Described, topic: str) -> Described:
+    return replace(group, positions={tp: at for tp, at in group.positions.items() if tp.topic == topic})
 
 
 def reader_rows(group: Described, topic: str) -> Iterator[Row]:
@@ -296,16 +315,19 @@ def _lag(group: Described, partitions: Iterable[TopicPartition]) -> int | None:
     return total
 
 
-def _acls(admin: Admin, topic: str, missing: list[Missing]) -> tuple[list[Row] | None, bool | None]:
-    """The rows, and whether there is an authorizer."""
+def _holders(
+    admin: Admin, topics: Collection[str], missing: list[Missing]
+) -> dict[str, tuple[list[Row] | None, bool | None]]:
+    """The rows of each topic, and whether there is an authorizer."""
+    filters = {topic: AclFilter(AclResource.TOPIC, topic, AclPattern.MATCH) for topic in topics}
     try:
-        found = matching(admin, [AclFilter(AclResource.TOPIC, topic, AclPattern.MATCH)])
+        found = matching_each(admin, filters)
     except NoAuthorizerError:
-        return None, False
+        return dict.fromkeys(topics, (None, False))
     except KcliError as error:
-        missing.append(Missing.of(error, f"ACLs of topic {topic}"))
-        return None, None
-    return list(holder_rows(topic, found)), True
+        missing += [Missing.of(error, f"ACLs of topic {topic}") for topic in topics]
+        return dict.fromkeys(topics, (None, None))
+    return {topic: (list(holder_rows(topic, acls)), True) for topic, acls in found.items()}
 
 
 def holder_rows(topic: str, acls: Collection[AclBinding]) -> Iterator[Row]:

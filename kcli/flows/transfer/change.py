@@ -29,6 +29,7 @@ from kcli.flows.rewind.planning import (
     committed_groups,
     described_topics,
     group_plan,
+    spanned,
     value_or_raise,
     with_internal_topics,
 )
@@ -87,15 +88,14 @@ def survey_import(
     for target in targets:
         items.setdefault(target.group, []).append(plan_item(target, state, request))
     plans = [
-        group_plan(groups[name], commits[name], found, to, now_ms, spans, topics)
-        for name, found in items.items()
+        group_plan(groups[name], commits[name], found, to, now_ms, topics) for name, found in items.items()
     ]
     alone = {
         plan.group: unset if plan.is_share else with_internal_topics(admin, groups[plan.group])
         for plan in plans
     }
     plans = [replace(plan, refusal=plan.refusal or alone[plan.group]) for plan in plans]
-    return RewindPlan(cluster, tuple(plans), act, tuple(names), failures)
+    return RewindPlan(cluster, tuple(spanned(plans, spans)), act, tuple(names), failures)
 
 
 def _acknowledged(
@@ -224,7 +224,9 @@ def offset_import(
     kind: type[OffsetImport] = OffsetImport,
 ) -> OffsetImport:
     """``partial_file``: not all of it is imported."""
-    return kind(partial(_planned, file, not partial_file), where, again=again, dry=dry)
+    planned = partial(_planned, file, not partial_file)
+    groups = list(dict.fromkeys(target.group for target in file.targets))
+    return kind(planned, where, again=again, dry=dry, lookups=[groups])
 
 
 def _planned(file: FileOffsets, whole: bool, admin: Admin) -> RewindPlan:

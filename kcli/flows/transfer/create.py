@@ -60,12 +60,13 @@ def group_creation(
         only_new=True,
         types={name: kind},
     )
-    return OffsetsChange(partial(_planned, asked), where, again=again, dry=dry)
+    return OffsetsChange(partial(_planned, asked), where, again=again, dry=dry, lookups=[[name]])
 
 
 def group_copy(source: str, name: str, where: Where, *, again: bool, dry: bool) -> OffsetsChange:
     """The group ``name`` gets the offsets of ``source``."""
-    return OffsetsChange(partial(_copied, source, name), where, again=again, dry=dry)
+    planned = partial(_copied, source, name)
+    return OffsetsChange(planned, where, again=again, dry=dry, lookups=[[source], [name]])
 
 
 def offsets_undo(group: str, journal_id: str, where: Where, *, dry: bool) -> OffsetsChange:

@@ -48,16 +48,15 @@ class UserDeletion(CredentialChange):
         super().__init__(mechanisms)
         self._gone: set[ScramCredential] = set()
 
+    def begin(self, admin: Admin) -> None:
+        """With the first contact: what the plan is made from."""
+        admin.foresee(permissions=True)
+
     def decide(self, admin: Admin) -> list[CredentialItem]:
         """All of a user are refused if one does not exist."""
-        self.read(admin)
+        doing = f"deleting SCRAM credentials of {users_named(list(self.mechanisms))}"
+        _, denied = admin.together(lambda: self.read(admin), lambda: denied_on_cluster(admin, "ALTER", doing))
         missing = {user: error for user in self.mechanisms if (error := self._missing(admin, user))}
-        users = [user for user in self.mechanisms if user not in missing]
-        denied = (
-            denied_on_cluster(admin, "ALTER", f"deleting SCRAM credentials of {users_named(users)}")
-            if users
-            else None
-        )
         return [
             self._decided(ScramCredential(user, mechanism), missing.get(user) or denied)
             for user, ones in self.mechanisms.items()

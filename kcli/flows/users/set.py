@@ -80,14 +80,13 @@ class UserSetting(CredentialChange):
     def begin(self, admin: Admin) -> None:
         """Nothing is sent without encryption, unless that is allowed."""
         check_encrypted(admin.cluster.options)
+        admin.foresee(permissions=True)
         self._passwords = {user: self._given(user) for user in self.mechanisms}
 
     def decide(self, admin: Admin) -> list[CredentialItem]:
         """All are set, even if there is one with as many iterations."""
-        self.read(admin)
-        denied = denied_on_cluster(
-            admin, "ALTER", f"setting SCRAM credentials of {users_named(list(self.mechanisms))}"
-        )
+        doing = f"setting SCRAM credentials of {users_named(list(self.mechanisms))}"
+        _, denied = admin.together(lambda: self.read(admin), lambda: denied_on_cluster(admin, "ALTER", doing))
         return [self._decided(key, denied) for key in self.iterations]
 
     def _decided(self, key: ScramCredential, denied: KcliError | None) -> CredentialItem:

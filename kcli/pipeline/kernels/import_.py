@@ -25,7 +25,7 @@ from kcli.core.errors import (
     TransactionUnknownError,
 )
 from kcli.core.names import IMPORTS
-from kcli.core.options import ClientOptions, ProducerOptions
+from kcli.core.options import ClientOptions, ProducerOptions, limited_by_brokers
 from kcli.core.producer.producer import Producer
 from kcli.core.producer.report import Report
 from kcli.core.types import TopicPartition
@@ -47,8 +47,6 @@ _LOOK = 0.5
 _TAKEOVER_SECONDS = 2.0
 _TRANSACTION_BYTES = 64 << 20
 _TRANSACTION_SECONDS = 10.0
-_LARGEST = 1 << 30
-"""Of a record: whether it is too large is for the broker to say."""
 
 
 class ImportTask(NamedTuple):
@@ -179,12 +177,13 @@ class _Import:
         options = settings.target.options(
             ProducerOptions,
             transactional_id=name,
-            max_request_size=_LARGEST,
             linger_ms=0,
             acks="all",
             enable_idempotence=True,
         )
-        producer = self._stack.enter_context(Producer(options, on_delivery=self._delivered))
+        producer = self._stack.enter_context(
+            Producer(limited_by_brokers(options), on_delivery=self._delivered)
+        )
         producer.connect([task.target.topic], _TIMEOUT, _CREATED_PATIENCE)
         if not settings.by_key:
             producer.wait_for_partitions(task.target.topic, task.target.partition + 1, _CREATED_PATIENCE)

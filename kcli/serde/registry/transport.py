@@ -15,7 +15,14 @@ from kcli.core.classes import fields
 from kcli.core.errors import AuthError, ConfigError
 from kcli.core.net.http import HttpClient, Policy, UnansweredError
 from kcli.core.net.http_address import HttpAddress
-from kcli.core.net.http_messages import Answer, ClientCertificateError, NoAnswerError, Request, UntrustedError
+from kcli.core.net.http_messages import (
+    Answer,
+    ClientCertificateError,
+    NoAnswerError,
+    ProxyRefusalError,
+    Request,
+    UntrustedError,
+)
 from kcli.core.net.tls.context import make_context
 from kcli.core.net.tls.stores import Stores
 from kcli.serde.errors import RegistryAuthError, RegistryError, RegistryUnreachableError, SchemaNotFoundError
@@ -87,7 +94,7 @@ class Transport:
         except UnansweredError as error:
             raise _unreachable(f"{method} {path}", error.reasons) from None
         except NoAnswerError as error:
-            raise _certificate(error) or _unreachable(
+            raise _refused_on_the_way(error, self._options.proxy_host) or _unreachable(
                 f"{method} {path}", [(error.address, str(error))]
             ) from None
         if not answer.whole:
@@ -137,8 +144,16 @@ def registry_context(options: RegistryOptions) -> ssl.SSLContext:
     return make_context(stores, check_hostname=named)
 
 
-def _certificate(error: NoAnswerError) -> AuthError | None:
-    """Where one side refuses the certificate of the other."""
+def _refused_on_the_way(error: NoAnswerError, proxy_host: str) -> AuthError | None:
+    """Where one side refuses the certificate of the other, or a proxy the request."""
+    if isinstance(error, ProxyRefusalError):
+        return AuthError(
+            f"{error.address}: the proxy on the way to the schema registry refuses",
+            why=str(error),
+            do="proxy.host has no login: leave it out, and give HTTPS_PROXY=http://NAME:PASSWORD@HOST:PORT"
+            if proxy_host
+            else error.do,
+        )
     if isinstance(error, UntrustedError):
         return AuthError(
             f"{error.address}: the schema registry's certificate was not accepted",
@@ -176,9 +191,6 @@ def _refusal(answer: Answer, what: str) -> RegistryError:
     what = f"the schema registry {address} refuses {what}"
     if status in (401, 403):
         do = "check basic.auth.user.info or bearer.auth.*, and what this user may read"
-        return RegistryAuthError(what, why=message, do=do, status=status, code=code)
-    if status == 407:
-        do = "the proxy wants credentials: give HTTPS_PROXY=http://NAME:PASSWORD@HOST:PORT instead of proxy.host"
         return RegistryAuthError(what, why=message, do=do, status=status, code=code)
     if status == 404 and code in _NOT_FOUND:
         return SchemaNotFoundError(what, why=message, status=status, code=code)

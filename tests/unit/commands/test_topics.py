@@ -56,7 +56,7 @@ class StandIn(AtOnce):
         return list(self.topics.values())
 
     def describe_topics(
-        self, names: Sequence[str], _partitions: object = ()
+        self, names: Sequence[str], _partitions: object = (), **_how: object
     ) -> dict[str, TopicInfo | KcliError]:
         return {name: self.topics.get(name) or unknown_topic(name, self.topics) for name in names}
 

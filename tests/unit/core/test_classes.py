@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import enum
+import functools
 import importlib
 import inspect
 import json
@@ -378,6 +379,76 @@ def test_classes_of_others_that_are_no_dataclasses_have_attributes_of_their_own(
         with pytest.raises(dataclasses.FrozenInstanceError):
             change()
     assert str(inspect.signature(Theirs)) == "(x: 'int') -> 'None'"
+
+
+def test_super_without_arguments_is_that_of_the_class_that_was_made():
+    """One class for each kind of method that may be the only one to mention it."""
+
+    class Below:
+        def _told(self, *_given: object) -> str:
+            return "below"
+
+        said = property(_told, _told)
+        taught = classmethod(_told)
+        called = _told
+
+    def wrapped(method: Any) -> Any:
+        @functools.wraps(method)
+        def outer(*given: Any) -> Any:
+            return method(*given)
+
+        return outer
+
+    @dataclass(frozen=True, slots=True)
+    class Plain(Below):
+        x: int = 0
+
+        def called(self) -> str:
+            return super().called()
+
+    @dataclass(slots=True)
+    class Got(Below):
+        x: int = 0
+
+        @property
+        def said(self) -> str:
+            return super().said
+
+    @dataclass(slots=True)
+    class Taught(Below):
+        x: int = 0
+
+        @classmethod
+        def taught(cls) -> str:
+            return super().taught()
+
+    @dataclass(slots=True)
+    class Wrapped(Below):
+        x: int = 0
+
+        @wrapped
+        def called(self) -> str:
+            return super().called()
+
+    @dataclass(slots=True)
+    class Named(Below):
+        x: int = 0
+
+        @staticmethod
+        def taught() -> str:
+            return __class__().called()  # type: ignore[name-defined]
+
+    class Tuple(NamedTuple):
+        x: int = 0
+
+        def called(self) -> str:
+            return "below" if super().__len__() == 1 else ""
+
+    found = [
+        Plain().called(), Got().said, Taught.taught(), Taught().taught(), Wrapped().called(), Named.taught(),
+        Tuple().called(), type("Child", (Plain,), {"__slots__": ()})().called(),
+    ]  # fmt: skip
+    assert set(found) == {"below"}
 
 
 def test_objects_are_copied_with_changes():

@@ -62,10 +62,20 @@ def test_passwords_match_hashes_of_bcrypt() -> None:
         HASH + "x",
         HASH.replace("$05$", "$31$"),
         HASH.replace("$05$", "$00$"),
+        HASH.replace("PseE.", "PseEz"),
     ],
 )
 def test_what_is_no_hash_or_would_take_minutes_is_none(text: str) -> None:
     assert not is_hash(text)
+
+
+def test_each_hash_that_is_one_can_be_checked() -> None:
+    """Else a request would end without a response."""
+    letters = "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+    found = [known for one in letters if is_hash(known := HASH.replace("PseE.", f"PseE{one}"))]
+    found += [HASH[:-1] + one for one in letters if is_hash(HASH[:-1] + one)]
+    assert len(found) == 4 + len(letters)
+    assert [known for known in found if matches(PASSWORD.encode(), known)] == [HASH, HASH]
 
 
 def test_users_are_admitted_by_name_and_password(tmp_path: Path) -> None:
@@ -132,6 +142,27 @@ def test_each_key_of_tls_is_obeyed(tmp_path: Path, key: str, text: str, files: A
     for name, value in files.items():
         at = str(tmp_path / value) if isinstance(value, str) and value.endswith(".pem") else value
         assert getattr(found, name) == at
+
+
+@pytest.mark.parametrize("key", ["cert_file", "key_file", "client_ca_file"])
+def test_a_file_that_cannot_be_read_is_named_with_its_key(tmp_path: Path, key: str) -> None:
+    """Not with the option that is refused beside --web-config."""
+    authority = Authority(tmp_path)
+    own = authority.client("server", authority.issue("127.0.0.1"))
+    own.key.chmod(0o600)
+    files = {
+        "cert_file": str(own.certificate),
+        "key_file": str(own.key),
+        "client_ca_file": str(authority.ca),
+        key: "none.pem",
+    }
+    text = "".join(f"  {name}: {path}\n" for name, path in files.items())
+    asked = "  client_auth_type: RequireAndVerifyClientCert\n"
+    tls = read_web_config(written(tmp_path, f"tls_server_config:\n{text}{asked}")).tls
+    assert tls is not None
+    with pytest.raises(ConfigError) as raised:
+        server_context(tls)
+    assert raised.value.do == f"{key} must name a PEM file that you may read"
 
 
 def test_versions_and_clients_are_those_of_the_context(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from kcli.profiles.profile import Pair
-from kcli.profiles.proxy_login import split_login, without_logins
+from kcli.profiles.proxy_login import left_out, split_login, without_logins
 
 
 def pairs(*texts: str, origin: str = "f") -> list[Pair]:
@@ -41,6 +41,10 @@ def test_a_stronger_proxy_gets_no_login_of_a_weaker_one() -> None:
         pairs("proxy.url=http://a:1"),
         pairs("proxy.url=http://b:1"),
     ]
+    assert left_out([file, profile, line]) == [
+        f"{key} (f) is not used: it is for another proxy than proxy.url of f"
+        for key in ("proxy.username", "proxy.password_file")
+    ]
     assert without_logins([file, profile, []]) == [
         pairs("request.timeout.ms=1"),
         pairs("proxy.url=http://a:1", "proxy.username=me", "proxy.password=pw"),
@@ -59,3 +63,4 @@ def test_of_two_urls_of_one_source_the_last_has_its_login() -> None:
 def test_a_stronger_login_is_for_the_proxy_of_a_weaker_source() -> None:
     profile, line = pairs("proxy.url=http://a:1"), pairs("proxy.username=me", "proxy.password_command=pass")
     assert without_logins([profile, line]) == [profile, line]
+    assert left_out([profile, line]) == []

@@ -93,6 +93,16 @@ def test_the_copy_lives_on_when_the_buffer_is_used_again() -> None:
     assert content(written(builder)) == content(read())
 
 
+@pytest.mark.parametrize("size", [100, 300_000])
+def test_of_lent_bytes_there_is_no_copy_where_they_are_many(size: int) -> None:
+    made = BatchBuilder(room=1 << 20)
+    made.append_rows([(None, b"x" * size, NO_HEADERS, 1_000)])
+    source = RecordBatch(memoryview(bytearray(b"".join(made.wire()))))
+    _, payload = take_over(source, lent=True).wire()
+    assert (isinstance(payload, memoryview) and payload.obj is source.raw.obj) is (size == 300_000)
+    assert content(written(take_over(source, lent=True))) == content(source)
+
+
 @pytest.mark.parametrize("codec", Codec)
 def test_a_copy_can_be_split(codec: int) -> None:
     parts = take_over(read(codec)).split(70)

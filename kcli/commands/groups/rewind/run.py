@@ -98,7 +98,7 @@ class _Run:
                 self._report_released,
             )
             if not self.asked.all_groups:
-                admin.foresee(groups=names, topics=True)
+                admin.foresee(groups=names)
             cluster = connect(self.inv, admin)
             change = OffsetsChange(
                 lambda admin: self._plan(admin, cluster, live.barriers),

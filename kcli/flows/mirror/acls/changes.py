@@ -34,7 +34,8 @@ from kcli.flows.acls.delete import AclDeletion
 from kcli.flows.acls.rows import AclItem
 from kcli.flows.acls.selection import Selection as AclSelection
 from kcli.flows.acls.selection import existing, in_order, matching
-from kcli.flows.mirror.acls.plan import CREATE, DELETE, HELD, HOLD, AclAccount, AclPlan, AclRow
+from kcli.flows.mirror.acls.columns import CREATE, DELETE, HOLD
+from kcli.flows.mirror.acls.plan import HELD, AclAccount, AclPlan, AclRow
 from kcli.flows.mirror.acls.rules import (
     EVERYONE,
     Carried,

@@ -7,22 +7,13 @@ from kcli.account.outcomes import Outcome
 from kcli.core.admin.acls import AclBinding
 from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
-from kcli.flows.acls.rows import ACL, acl_row
+from kcli.flows.acls.rows import acl_row
+from kcli.flows.mirror.acls.columns import COLUMNS, CREATE, DELETE, HOLD
 from kcli.flows.mirror.topics.preflight import Denied
 from kcli.output.tables import Column, indented_table
 
-CREATE, DELETE, HOLD = "create", "delete", "hold"
 HELD = "not before the job is promoted"
 """Why an ACL is held."""
-
-COLUMNS = (
-    Column(
-        "act",
-        values=(CREATE, DELETE, HOLD),
-        meaning="What the job does with it; hold: the target does not get it before the job is promoted.",
-    ),
-    *ACL,
-)
 
 
 class AclRow(NamedTuple):

@@ -127,24 +127,27 @@ class Deliveries:
         failed = set()
         while self._reports:
             report = self._reports.popleft()
+            error = report.error
+            if error is not None and (
+                isinstance(error, TransactionAbortableError)
+                or (self._transactional and is_of_the_sequence(error))
+            ):
+                continue  # no partition is the cause, or another report has it: the transaction is repeated
             for first, sent, rows in report.origins:
-                if isinstance(report.error, TransactionAbortableError) or (
-                    self._transactional and is_of_the_sequence(report.error)
-                ):
-                    continue  # no partition is the cause, or another report has it: the transaction is repeated
                 if not isinstance(sent, SentBatch):
-                    if report.error is not None:
-                        sent.failed(report.error)
+                    if error is not None:
+                        sent.failed(error)
                     else:
                         sent.stored(len(rows))
-                elif report.error is not None:
-                    sent.copy.reject(report.error, sent.offsets[rows[0]])
+                    continue
+                if error is not None:
+                    sent.copy.reject(error, sent.offsets[rows[0]])
                 elif report.log_append_time >= 0:
                     sent.copy.reject_times()
                 else:
                     base = -1 if report.base_offset < 0 else report.base_offset + first
                     sent.copy.confirm(sent, rows, base)
-                if isinstance(sent, SentBatch) and sent.copy.error is not None:
+                if sent.copy.error is not None:
                     failed.add(sent.copy)
         return failed
 
@@ -214,6 +217,7 @@ class Copy:
         self._unsaved = False
         self._most_unconfirmed = _share_of(producer, len(copies))
         self._held: dict[TopicPartition, float] = {}  # paused until the target has accepted more, since when
+        self._lent = False  # the batches that were polled last
         self._obsolete = False  # an abort has moved the positions back: the rest of a poll comes again
         # Of thousands of partitions few move between two polls, and only these are looked at.
         self._moved = consumer.watch_positions()
@@ -243,7 +247,9 @@ class Copy:
         """One poll and what follows from it."""
         if not self._is_allowed():
             return
-        for fetched in self._poll():
+        batches = self._poll()
+        self._lent = bool(batches) and self._consumer.lend(self._consumer.options.fetch_buffer_bytes)
+        for fetched in batches:
             self._send(fetched)
             self._save_at_interval()
         self._process_deliveries()
@@ -432,7 +438,7 @@ class Copy:
 
     def _send(self, fetched: FetchedBatch) -> None:
         batch = fetched.batch
-        if not isinstance(batch, BatchRun) or (batch.size <= _LARGEST_JOINED and self._is_even(batch)):
+        if type(batch) is not BatchRun or (batch.size <= _LARGEST_JOINED and self._is_even(batch)):
             self._send_batch(fetched)
             batch.forget_payload()  # a poll returns many batches, and a re-encoded one was decompressed
             return
@@ -498,7 +504,9 @@ class Copy:
                 self._producer.send_rows(copy.target.topic, rows, origin=sent)
                 copy.encoded_batches += 1
                 return
-            self._producer.send_batch(copy.target, batch, first=first, stop=stop, rows=rows, origin=sent)
+            self._producer.send_batch(
+                copy.target, batch, first=first, stop=stop, rows=rows, origin=sent, lent=self._lent
+            )
             if rows is None and passes(batch) and len(offsets) == batch.count:
                 copy.untouched_batches += 1
             else:
@@ -521,6 +529,8 @@ class Copy:
         """Whether more may be sent for the partition. One that the target does not accept is held back after a while:
         what waits for it must not fill the memory of the others.
         """
+        if copy.unconfirmed_bytes < self._most_unconfirmed and not self._is_full():
+            return True
         deadline, count = time.monotonic() + _PROGRESS_PATIENCE, self._deliveries.count
         while (full := self._is_full()) or copy.unconfirmed_bytes >= self._most_unconfirmed:
             self._process_deliveries()
@@ -580,6 +590,8 @@ class Copy:
         return [at for at, _ in kept], [with_origin(row, source, tp, at) for at, row in kept]
 
     def _limit_rate(self, records: int, size: int) -> None:
+        if self._by_records is None and self._by_bytes is None:
+            return
         now = time.monotonic()
         seconds = 0.0
         if self._by_records is not None:
@@ -608,7 +620,7 @@ class Copy:
 
     def _save_at_interval(self) -> None:
         """Called between the batches of a poll: with a limited rate or a slow target they can last for minutes."""
-        if Copy._save_is_due(self, time.monotonic()):
+        if self._times.is_due(time.monotonic(), confirmed=self._deliveries.count > 0):
             self._process_deliveries()
             self._save()
             self._progress()

@@ -87,15 +87,16 @@ class OffsetMap:
 
     def append_offsets(self, offsets: Sequence[int], target: int) -> None:
         """Records that the records at these source ``offsets`` are at ``target`` and the offsets after it."""
-        first = 0
-        while first < len(offsets):
+        first, count = 0, len(offsets)
+        while first < count:
             last = _end_of_run(offsets, first)
             self.append(offsets[first], target + first, last - first)
             first = last
 
     def advance(self, position: int) -> None:
         """The source offsets before ``position`` were examined; what was not appended holds no record to be copied."""
-        self.position = max(self.position, position)
+        if position > self.position:
+            self.position = position
 
     def mark(self) -> tuple[int, int, int]:
         """The present state, for ``rollback``."""

@@ -236,8 +236,9 @@ class PartitionCopy:
         A target offset that goes backwards ends the copy: the target was truncated or recreated.
         """
         if not self.broken:
-            sent.stored.append((rows[0], len(rows), base_offset))
-            sent.left -= len(rows)
+            count = len(rows)
+            sent.stored.append((rows[0], count, base_offset))
+            sent.left -= count
             self._complete()
 
     def end(self, error: KcliError) -> None:
@@ -340,6 +341,10 @@ class PartitionCopy:
 
     def _map(self, sent: SentBatch) -> None:
         if self.offsets is None:
+            return
+        if len(sent.stored) == 1 and sent.stored[0][2] >= 0:  # all of it at once: nearly always
+            self.offsets.append_offsets(sent.offsets, sent.stored[0][2])
+            self.offsets.advance(sent.then)
             return
         if any(base < 0 for _, _, base in sent.stored):
             # The brokers had the batch already and no longer know where: offsets up to here have no translation.

@@ -30,8 +30,9 @@ class SaveTimes:
         seconds = now - self._saved_at
         if self._first_at is None:
             return confirmed or seconds >= self._interval
-        pause = min(self._interval, max(_FIRST_PAUSE, self._saved_at - self._first_at))
-        return seconds >= pause or (self._by_volume and seconds >= 0 and self._sent >= _BYTES)
+        if seconds >= self._interval or (self._by_volume and seconds >= 0 and self._sent >= _BYTES):
+            return True
+        return seconds >= _FIRST_PAUSE and seconds >= self._saved_at - self._first_at
 
     def begin(self, now: float, *, confirmed: bool) -> None:
         """Positions are being saved."""

@@ -7,7 +7,7 @@ from kcli.core.hooks import Hooks
 from kcli.core.producer.producer import Producer
 from kcli.flows.mirror.job.job import EXACTLY_ONCE, NOTHING_TAKEN, promoted, taken_over
 from kcli.flows.mirror.job.state import JobId, JobState, SavedJob, StateRecord, job_record, load_jobs
-from kcli.flows.mirror.job.store import read_file_records, saved_jobs
+from kcli.flows.mirror.job.store import StateReader, read_file_records
 from kcli.flows.mirror.settings import Cluster, MirrorSettings
 from kcli.flows.mirror.topics.survey import Selection
 
@@ -28,8 +28,9 @@ class EarlierRuns:
         hooks: Hooks,
     ) -> None:
         self._id = job
-        self._settings, self._selection, self._hooks = settings, selection, hooks
-        self._source, self._target, self._admin = source, target, admin
+        self._settings, self._selection = settings, selection
+        self._source, self._admin = source, admin
+        self._topic = StateReader(target, admin, hooks)
         self._taken = NOTHING_TAKEN  # of version 1, as it was read last
         self.file_records: list[StateRecord] = []
         """Those of the checkpoint file, as it was read last."""
@@ -42,13 +43,13 @@ class EarlierRuns:
         return self.saved() if found is None else found
 
     def saved(self, *, wait: bool = True) -> SavedJob | None:
-        """What runs of this job have saved until now, and what it takes over. ``wait``: see ``load_topic``."""
+        """What runs of this job have saved until now, and what it takes over. ``wait``: see ``StateReader.jobs``."""
         settings = self._settings
         if settings.checkpoint is not None:
             self.file_records = read_file_records(settings.checkpoint)
             jobs = load_jobs(self.file_records)
         else:
-            jobs = saved_jobs(self._target, self._admin, self._hooks, wait=wait)
+            jobs = self._topic.jobs(wait=wait)
         source = self._source.cluster_id()
         saved, self._taken = taken_over(jobs, self._id, self._selection, settings.renames, source)
         if saved is not None and saved.state.promoted_ms:

@@ -45,8 +45,11 @@ class JobsReader:
             raise topic
         if topic.topic_id != self._topic_id:
             self._forget(topic.topic_id)
-        start = admin.list_offsets({STATE: EARLIEST})[STATE]
-        end = admin.list_offsets({STATE: LATEST}, committed_only=True)[STATE]
+        begun = [
+            admin.begin_list_offsets({STATE: EARLIEST}),
+            admin.begin_list_offsets({STATE: LATEST}, committed_only=True),
+        ]
+        start, end = (finish()[STATE] for finish in begun)
         for found in (start, end):
             if not isinstance(found, OffsetInfo):
                 raise found

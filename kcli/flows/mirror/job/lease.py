@@ -5,12 +5,11 @@ instance that lost it still does is fenced by the job's transactional id, with w
 instance is stands in its client id, which brokers show in every state of the group.
 """
 
-import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
+from typing import Any
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.group_description import GroupDescription
@@ -87,17 +86,32 @@ def read_instance(client_id: str) -> Instance | None:
 def _place() -> str:
     """The boot of this machine and the namespace of pids, on Linux: a container does not see those of another one."""
     try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            boot = file.read().strip()
         space = os.readlink("/proc/self/ns/pid")
     except OSError:
         return ""
-    return hashlib.sha256(f"{boot} {space}".encode()).hexdigest()[:12]
+    digest: str = _sha256(f"{boot} {space}".encode()).hexdigest()
+    return digest[:12]
+
+
+def _sha256(data: bytes) -> Any:
+    """As ``hashlib.sha256``, which loads OpenSSL: an eightieth of a short mirror."""
+    try:
+        from _sha2 import sha256  # type: ignore[import-not-found]
+    except ImportError:
+        try:
+            from _sha256 import sha256  # type: ignore[import-not-found] # before Python 3.12
+        except ImportError:  # an interpreter without hashes of its own
+            from hashlib import sha256  # the last way
+    return sha256(data)
 
 
 def _start_of(pid: int) -> str:
     """When the process began, in ticks since the boot (proc(5), field 22 of stat); empty if there is none."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            stat = file.read()
     except OSError:
         return ""
     state, *fields = stat.rpartition(")")[2].split()
@@ -264,6 +278,8 @@ class JobLease:
         lead then, and ``waiting`` says so; LeaseLostError when it is known that the term is over.
         """
         lease = self._lease
+        if lease.holds(self._term):
+            return not stop
         while not stop:
             if lease.term != self._term:
                 raise LeaseLostError(f"the lease of mirror job {self._job.job} is lost")

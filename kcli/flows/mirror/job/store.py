@@ -6,7 +6,7 @@ they stand for (``FencedStore``). All jobs that write to a cluster share the top
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from typing import Self
 
@@ -481,40 +481,64 @@ def read_file_records(path: str) -> list[StateRecord]:
 
 
 def saved_jobs(cluster: Cluster, admin: Admin, hooks: Hooks, *, wait: bool = True) -> dict[JobId, SavedJob]:
-    """All jobs that ``kcli mirror`` runs with this cluster as their target. ``wait``: see ``load_topic``."""
-    options = cluster.options(
-        ConsumerOptions, isolation_level="read_committed", max_poll_records=WHOLE_BATCHES
-    )
-    with Consumer(options, hooks=hooks) as reader:
-        return load_topic(admin, reader, wait=wait)
+    """All jobs that ``kcli mirror`` runs with this cluster as their target. ``wait``: see ``StateReader.jobs``."""
+    return StateReader(cluster, admin, hooks).jobs(wait=wait)
 
 
-def load_topic(admin: Admin, consumer: Consumer, *, wait: bool = True) -> dict[JobId, SavedJob]:
-    """All jobs in the state topic of the target; none if it does not exist. ``consumer``: read_committed, no group.
+class StateReader:
+    """Reads the state topic of a target, again only what was added. ``admin``: of that cluster."""
 
-    Waits for the end of transactions that have written to the topic, which a mirror that was killed leaves open until
-    they time out. ``wait=False`` reads up to the first of them: later commits of any job may be missing.
-    """
-    return load_jobs(_topic_records(admin, consumer, wait=wait))
+    def __init__(self, cluster: Cluster, admin: Admin, hooks: Hooks) -> None:
+        self._cluster, self._admin, self._hooks = cluster, admin, hooks
+        self._log: _Log | None = None
+        self._end = 0
+        self._records: list[tuple[bytes | None, bytes | None]] = []
+
+    def jobs(self, *, wait: bool = True) -> dict[JobId, SavedJob]:
+        """All jobs in the state topic; none if it does not exist.
+
+        Waits for the end of transactions that have written to the topic, which a mirror that was killed leaves open until
+        they time out. ``wait=False`` reads up to the first of them: later commits of any job may be missing.
+        """
+        self._read(wait=wait)
+        return load_jobs(self._records)
+
+    def _read(self, *, wait: bool) -> None:
+        admin = self._admin
+        topic = admin.describe_topics([STATE_TOPIC])[STATE_TOPIC]
+        if isinstance(topic, KcliError):
+            self._log, self._records = None, []
+            return
+        start = _offset(admin.list_offsets({STATE: EARLIEST}))
+        end = _offset(admin.list_offsets({STATE: LATEST}, committed_only=not wait))
+        log = _Log(topic.topic_id, start.offset, end.leader_epoch)
+        if log != self._log or end.offset < self._end:  # another topic, or the log may have been truncated
+            self._log, self._end, self._records = log, start.offset, []
+        if self._end == end.offset:
+            return
+        options = self._cluster.options(
+            ConsumerOptions, isolation_level="read_committed", max_poll_records=WHOLE_BATCHES
+        )
+        with Consumer(options, hooks=self._hooks) as reader:
+            reader.assign({STATE: Span(self._end, end.offset)})
+            added = [(record.key, record.value) for record in reader]
+        self._records += added
+        self._end = end.offset
 
 
-def _topic_records(
-    admin: Admin, consumer: Consumer, *, wait: bool
-) -> Iterator[tuple[bytes | None, bytes | None]]:
-    if isinstance(admin.describe_topics([STATE_TOPIC])[STATE_TOPIC], KcliError):
-        return
-    start = admin.list_offsets({STATE: EARLIEST})[STATE]
-    end = admin.list_offsets({STATE: LATEST}, committed_only=not wait)[STATE]
-    for found in (start, end):
-        if not isinstance(found, OffsetInfo):
-            raise found
-    assert isinstance(start, OffsetInfo)
-    assert isinstance(end, OffsetInfo)
-    if start.offset == end.offset:
-        return
-    consumer.assign({STATE: Span(start.offset, end.offset)})
-    for record in consumer:
-        yield record.key, record.value
+class _Log(NamedTuple):
+    """What stays the same while records are only added."""
+
+    topic_id: str
+    start: int
+    leader_epoch: int
+
+
+def _offset(found: Mapping[TopicPartition, OffsetInfo | KcliError]) -> OffsetInfo:
+    one = found[STATE]
+    if not isinstance(one, OffsetInfo):
+        raise one
+    return one
 
 
 def state_topic_spec(brokers: int) -> TopicSpec:

@@ -1,17 +1,22 @@
 """The plan of a copy to another cluster: what is shown, what stands against it, and what has to be asked. Pure."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kcli.core.classes import NamedTuple
 from kcli.core.errors import AuthError, KcliError
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.acls.plan import AclPlan
 from kcli.flows.mirror.job.job import Ends
 from kcli.flows.mirror.topics.configs import own_settings_left
 from kcli.flows.mirror.topics.preflight import ConflictError, Login, grant_commands
 from kcli.flows.mirror.topics.survey import Survey
 from kcli.output.progress import counted
+
+if TYPE_CHECKING:
+    from kcli.flows.mirror.acls.plan import AclPlan
 
 
 class PlannedPartition(NamedTuple):

@@ -50,9 +50,12 @@ def state_topic(admin: Admin) -> tuple[bool, list[Denied]]:
     own = admin.topic_operations([STATE_TOPIC])[STATE_TOPIC]
     if not (isinstance(own, BrokerError) and own.code == UNKNOWN_TOPIC_OR_PARTITION):
         return True, denied_state(own, creates=False)
-    cluster = admin.describe_cluster(include_operations=True).operations
-    own = admin.topic_operations([STATE_TOPIC], missing_too=True)[STATE_TOPIC]
-    return False, denied_state(own, creates=not is_allowed(cluster, AclOperation.CREATE))
+    cluster, missing = admin.together(
+        lambda: admin.describe_cluster(include_operations=True),
+        lambda: admin.topic_operations([STATE_TOPIC], missing_too=True),
+    )
+    creates = not is_allowed(cluster.operations, AclOperation.CREATE)
+    return False, denied_state(missing[STATE_TOPIC], creates=creates)
 
 
 def create_targets(admin: Admin, findings: Findings, topics: Collection[str]) -> None:

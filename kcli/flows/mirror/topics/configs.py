@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from kcli.core.classes import NamedTuple
-from kcli.flows.configs.units import with_unit
 from kcli.output.progress import size_text, time_span_text
 
 Values = Mapping[str, str]
@@ -213,6 +212,8 @@ def differences(route: tuple[str, str], source: Values, target: Values, written:
             False,
         )
         if new is not None:
+            from kcli.flows.configs.units import with_unit  # with decimals: only where settings are written
+
             text = f"{key} is set to {with_unit(key, new)}" + (f": {what}" if what else "")
             found.append(Difference(*route, key, here, there, text, loses, is_set=True))
         elif what:

@@ -3,9 +3,11 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from kcli.core.admin.admin import Admin
+from kcli.core.admin.brokers import ClusterDescription
 from kcli.core.admin.configs import ConfigEntry, ConfigKind, ConfigResource
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.classes import NamedTuple
+from kcli.core.cluster.together import together
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.flows.mirror.topics.configs import ConfigSync, Values, values_of_new_topics
@@ -20,6 +22,8 @@ from kcli.flows.mirror.topics.routes import (
     select_topics,
 )
 from kcli.output.progress import counted
+
+_Target = tuple[ClusterDescription, Mapping[str, TopicInfo]]
 
 
 class Selection(NamedTuple):
@@ -69,9 +73,12 @@ def survey(
 
     NotFoundError if no topic is selected; ConfigError for routes that cannot be; errors of brokers.
     """
-    here, target_id = source.describe_cluster(), target.cluster_id()
+    here, target_id, listed, of_target = together(
+        [source.cluster, target.cluster],
+        [source.describe_cluster, target.cluster_id, source.list_topics, lambda: _target_of(target)],
+    )
     same = bool(here.cluster_id) and here.cluster_id == target_id
-    available = {topic.name: topic for topic in source.list_topics() if not topic.internal}
+    available = {topic.name: topic for topic in listed if not topic.internal}
     hidden = _hidden(source, [name for name in selection.selectors if name not in available])
     known = [*available, *hidden]
     # A topic that the job copied, and that was deleted since, is no mistake in the list of topics.
@@ -109,6 +116,7 @@ def survey(
         by_key=selection.by_key,
         sync=selection.configs,
         replicas=selection.replicas,
+        of_target=of_target,
     )
     return found._replace(
         idle_excludes=idle_excludes(known, selection.excludes),
@@ -127,14 +135,19 @@ def survey_target(
     by_key: bool,
     sync: ConfigSync = ConfigSync(),  # noqa: B008 - it does not change
     replicas: int | None = None,
+    of_target: _Target | None = None,
 ) -> Survey:
-    """Describes the topics of the target and checks all routes, with what is known of the ``sources``."""
-    there = target.describe_cluster(include_operations=True)
-    existing = {topic.name: topic for topic in target.list_topics()}
+    """Describes the topics of the target and checks all routes, with what is known of the ``sources``. ``of_target``:
+    what was just read of it.
+    """
+    there, existing = _target_of(target) if of_target is None else of_target
     wanted = {route.target: existing[route.target] for route in routes if route.target in existing}
     new = [route.target for route in routes if route.target not in existing]
-    targets = _facts(target, wanted)
-    defaults = _defaults(target, there.brokers[0].node.id) if new and there.brokers else {}
+    targets, defaults, new_operations = target.together(
+        lambda: _facts(target, wanted),
+        lambda: _defaults(target, there.brokers[0].node.id) if new and there.brokers else {},
+        lambda: target.topic_operations(new, missing_too=True),
+    )
     findings = check_routes(
         routes,
         sources,
@@ -142,7 +155,7 @@ def survey_target(
         by_key=by_key,
         brokers=len(there.brokers),
         cluster_operations=there.operations,
-        new_operations=target.topic_operations(new, missing_too=True),
+        new_operations=new_operations,
         continues=continues,
         sync=sync,
         wanted_replicas=replicas,
@@ -159,6 +172,14 @@ def survey_target(
         len(there.brokers),
         unknown if isinstance(defaults, KcliError) else "",
     )
+
+
+def _target_of(target: Admin) -> _Target:
+    """The cluster, and its topics by name."""
+    there, topics = target.together(
+        lambda: target.describe_cluster(include_operations=True), target.list_topics
+    )
+    return there, {topic.name: topic for topic in topics}
 
 
 def _hidden(source: Admin, names: Sequence[str]) -> list[str]:
@@ -181,8 +202,9 @@ def _facts(admin: Admin, topics: Mapping[str, TopicInfo]) -> dict[str, TopicFact
     if not topics:
         return {}
     names = list(topics)
-    configs = admin.describe_topic_configs(names)
-    operations = admin.topic_operations(names)
+    configs, operations = admin.together(
+        lambda: admin.describe_topic_configs(names), lambda: admin.topic_operations(names)
+    )
     return {name: _topic_facts(topics[name], configs[name], operations.get(name)) for name in names}
 
 

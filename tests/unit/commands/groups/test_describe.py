@@ -91,7 +91,7 @@ class StandIn(AtOnce):
         return {name: self.commits[name] for name in wanted}
 
     def describe_topics(
-        self, names: Sequence[str], _partitions: object = ()
+        self, names: Sequence[str], _partitions: object = (), **_how: object
     ) -> dict[str, TopicInfo | KcliError]:
         counts = {"orders": 2, "pay": 1, "__consumer_offsets": 1}
         return {

@@ -66,7 +66,7 @@ class StandIn(AtOnce):
         return {name: self.committed.get(name, {}) for name in wanted}
 
     def describe_topics(
-        self, names: Sequence[str], _partitions: object = ()
+        self, names: Sequence[str], _partitions: object = (), **_how: object
     ) -> dict[str, TopicInfo | KcliError]:
         gone = NotFoundError("topic refunds does not exist")
         return {name: gone if name == "refunds" else TopicInfo(name, "id", False, ()) for name in names}

@@ -106,6 +106,42 @@ def test_the_pool_keeps_few_buffers_and_drops_those_that_are_too_small() -> None
     assert pool.take(10) is not small
 
 
+def test_a_lent_buffer_is_used_again_when_no_view_of_it_is_left() -> None:
+    pool = BufferPool()
+    frames = FrameReader("broker", 10_000_000, pool)
+    [first] = feed(frames, framed(b"1" * 100_000))
+    buffer = first.data.obj
+    passed_on = first.data[10:20]
+    assert first.lend(10_000_000)
+    first.release()
+    [second] = feed(frames, framed(b"2" * 100_000))
+    assert second.data.obj is not buffer
+    assert bytes(passed_on) == b"1" * 10
+    del passed_on
+    [third] = feed(frames, framed(b"3" * 100_000))
+    assert third.data.obj is buffer
+    assert bytes(third.data) == b"3" * 100_000
+
+
+def test_no_more_is_lent_than_allowed() -> None:
+    frames = reader()
+    first, second = feed(frames, framed(b"1" * 100_000) + framed(b"2" * 100_000))
+    most = len(first.data.obj)
+    assert first.lend(most)
+    assert first.lend(most)  # it is lent already
+    assert not second.lend(most)
+    first.release()
+    second.release()
+    assert not second.lend(10 * most)  # somebody else may have it
+    [third] = feed(frames, framed(b"3" * 100_000))
+    assert third.lend(most)  # nobody has the first one any more
+
+
+def test_a_small_response_is_nobody_elses() -> None:
+    [small] = feed(reader(), framed(b"1" * 10))
+    assert small.lend(0)
+
+
 @pytest.mark.case("N4")
 @pytest.mark.parametrize(
     ("first_bytes", "name"),

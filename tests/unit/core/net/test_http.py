@@ -49,6 +49,14 @@ def test_ports(url: str, port: int | None) -> None:
         ("10.0.0.0/8", "http://10.1.2.3", True),
         ("x, 10.1.2.3", "http://10.1.2.4", False),
         ("10.1.2.3", "http://h", False),
+        ("a.example", "https://x.a.example", True),
+        (".a.example", "https://x.a.example:8081", True),
+        ("x, *.a.example", "https://x.a.example", True),
+        ("*.A.example", "http://y.X.a.EXAMPLE", True),
+        ("*.a.example", "https://a.example", False),
+        ("*.a.example", "https://xa.example", False),
+        ("*.a.example:443", "https://x.a.example", True),
+        ("*.a.example:444", "https://x.a.example", False),
     ],
 )
 def test_addresses_that_no_proxy_exempts(

@@ -103,6 +103,17 @@ def test_what_a_proxy_refuses_is_said(
     assert "hunter2" not in f"{error} {error.do}"
 
 
+@pytest.mark.parametrize("url", ["socks5h://p", "http://p"])
+def test_names_of_brokers_are_sent_as_names_only(url: str) -> None:
+    """Brokers advertise what they like."""
+    for host in ("", "b\r\nX: y", "b c", "b\x00", "a" * 70 + "ü"):
+        with pytest.raises(ConnectError, match=r"the proxy .* did not connect"):
+            run(Tunnel(proxy(url), host, 9092), b"\5\0", b"")
+    tunnel = Tunnel(proxy(url), "bücher.example", 9092)
+    sent = run(tunnel, *([b"\5\0", GOOD] if url != "http://p" else [OPEN]))
+    assert b"xn--bcher-kva.example" in sent[-1]
+
+
 def test_ends_and_silence_name_the_proxy_and_the_broker() -> None:
     tunnel = Tunnel(proxy("socks5h://p:1"), "::1", 9092)
     assert "socks5h://p:1 closed the connection before it reached [::1]:9092" in tunnel.ended().what

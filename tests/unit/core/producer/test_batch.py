@@ -27,7 +27,7 @@ EXPECTED = {
     BatchEvent.RETRY: {F: Q},
     BatchEvent.CONFIRM: {F: D},
     BatchEvent.FAIL: {O: X, Q: X, F: X},
-    BatchEvent.SPLIT: {F: R},
+    BatchEvent.SPLIT: {Q: R, F: R},
 }
 
 

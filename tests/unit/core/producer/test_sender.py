@@ -24,6 +24,7 @@ from kcli.core.options import ProducerOptions
 from kcli.core.producer.accumulator import Accumulator
 from kcli.core.producer.batch import BatchState, ProducerBatch
 from kcli.core.producer.sender import Sender
+from kcli.core.producer.serialization import RecordTooLargeError
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kcli.core.protocol.messages.metadata import MetadataRequest
@@ -332,6 +333,25 @@ def test_a_batch_that_is_too_large_is_split_until_its_parts_fit(monkeypatch: pyt
     rig.run(5)
     assert rig.confirmed() == values(8)
     assert len(rig.settled) >= 2
+    assert rig.acc.memory.used == 0
+    assert rig.epoch == 0
+
+
+def test_a_batch_that_is_larger_than_a_request_is_split_before_it_is_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As of a mirror, or one that has grown when it was compressed; what follows it keeps its place."""
+    rig = Rig(monkeypatch, max_request_size=400)
+    rig.acc._batch_size = 600
+    written = [b"%03d" % n + b"x" * 60 for n in range(30)]
+    put(rig.acc, P0, *written[:9], written[9] * 7, *written[10:])
+    rig.run(5)
+    large = written[9] * 7
+    failed = [batch for batch in rig.settled if batch.state is BatchState.FAILED]
+    assert [values_of(batch) for batch in failed] == [[large]]
+    assert isinstance(failed[0].delivery.error, RecordTooLargeError)
+    assert rig.confirmed() == [value for value in written if value != written[9]]
+    assert all(batch.builder.wire_size < 400 for batch in rig.settled if batch not in failed)
     assert rig.acc.memory.used == 0
     assert rig.epoch == 0
 

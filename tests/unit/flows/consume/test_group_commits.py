@@ -1,12 +1,13 @@
 """What is committed, when: never more than what was flushed."""
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from kcli.core.consumer.subscription import PartitionState, Span
-from kcli.core.errors import CommitFailedError, KcliError
+from kcli.core.errors import CommitFailedError, KcliError, TimedOutError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.consume.group_commits import GroupCommits
 
@@ -25,6 +26,9 @@ class Consumer:
         self.waiting: list[Any] = []
         self.refuse: KcliError | None = None
         self.topic_id = b"1" * 16
+        self.silent = 0
+        self.waited: Callable[[float], None] = lambda _seconds: None
+        self.options = SimpleNamespace(default_api_timeout_ms=30_000)
 
     def read(self, tp: TopicPartition, position: int, committed: int = -1) -> None:
         state = PartitionState(tp, Span(position), 0, lambda _state: None)
@@ -43,6 +47,10 @@ class Consumer:
             raise self.refuse
         self.commits.append({where: place.offset for where, place in offsets.items()})
 
+    def begin_commit(self, offsets: Any, *, last: bool) -> Any:
+        assert last
+        return Begun(lambda: self.commit(offsets, 0), self)
+
     def commit_async(self, offsets: Any) -> Any:
         self.commit(offsets, 0)
         future = SimpleNamespace(done=False, error=None, callbacks=[])
@@ -57,6 +65,24 @@ class Consumer:
             callback(future)
 
 
+class Begun:
+    """A commit that the coordinator answers after ``silent`` looks of two tenths of a second."""
+
+    def __init__(self, commit: Callable[[], None], consumer: Consumer) -> None:
+        self._commit, self._consumer, self._looks = commit, consumer, 0
+
+    @property
+    def done(self) -> bool:
+        return self._looks >= self._consumer.silent
+
+    def result(self, timeout: float) -> None:
+        if not self.done:
+            self._looks += 1
+            self._consumer.waited(timeout)
+            raise TimeoutError
+        self._commit()
+
+
 class Case:
     def __init__(self, *, enabled: bool = True) -> None:
         self.now = 0.0
@@ -68,6 +94,9 @@ class Case:
             warn=self.warned.append,
             clock=lambda: self.now,
         )
+
+    def passed(self, seconds: float) -> None:
+        self.now += seconds
 
 
 @pytest.fixture
@@ -195,6 +224,25 @@ def test_the_last_commit_is_not_tried_again_when_the_member_leaves(case: Case) -
     case.consumer.refuse = None
     case.commits.commit_before_revocation([P0])
     assert (case.consumer.commits, case.warned) == ([], [])
+
+
+@pytest.mark.parametrize(("stop_at", "seconds"), [(None, 20.0), (0.0, 3.0), (5.0, 8.0)])
+def test_the_end_waits_for_its_commit_as_long_as_a_call_may_and_a_stop_for_three_seconds(
+    case: Case, stop_at: float | None, seconds: float
+) -> None:
+    case.consumer.read(P0, 10)
+    case.commits.flushed_all()
+    case.consumer.silent = 100
+    case.consumer.waited = case.passed
+    stopped = (lambda: case.now >= stop_at) if stop_at is not None else bool
+    if stop_at is None:
+        case.commits.finish(stopped)
+        assert case.consumer.commits == [{P0: 10}]
+    else:
+        with pytest.raises(TimedOutError, match="were not committed in time"):
+            case.commits.finish(stopped)
+        assert case.consumer.commits == []
+    assert case.now == pytest.approx(seconds, abs=0.3)
 
 
 def test_no_commit_commits_nothing() -> None:

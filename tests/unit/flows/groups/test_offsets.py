@@ -28,7 +28,7 @@ class StandIn(AtOnce):
         return {group: self.commits[group] for group in wanted}
 
     def describe_topics(
-        self, names: Sequence[str], _partitions: object = ()
+        self, names: Sequence[str], _partitions: object = (), **_how: object
     ) -> dict[str, TopicInfo | KcliError]:
         self.asked.append("topics")
         parts = (PartitionView(0, 1), PartitionView(1, -1))

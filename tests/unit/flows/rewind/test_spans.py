@@ -39,7 +39,7 @@ class StandIn:
 
 
 def spans(log: Mapping[int, int], low: int, high: int) -> int | None:
-    return time_spans(cast(Admin, StandIn({T0: log})), {T0: (low, high)}).get(T0)
+    return time_spans(cast(Admin, StandIn({T0: log})), [{T0: (low, high)}])[0].get(T0)
 
 
 @pytest.mark.parametrize(
@@ -63,12 +63,12 @@ def test_span(log: Mapping[int, int], low: int, high: int, span: int | None) -> 
 
 def test_one_request_for_all_partitions() -> None:
     admin = StandIn({T0: {n: n for n in range(9)}, T1: {}})
-    assert time_spans(cast(Admin, admin), {T0: (0, 9), T1: (3, 7)}) == {T0: 8}
+    assert time_spans(cast(Admin, admin), [{T0: (0, 9)}, {T1: (3, 7)}]) == [{T0: 8}, {}]
     assert admin.asked == 1
 
 
 def test_what_cannot_be_known_cheaply_stays_unknown() -> None:
-    assert time_spans(cast(Admin, StandIn({T0: {}}, TimedOutError("late"))), {T0: (0, 9)}) == {}
+    assert time_spans(cast(Admin, StandIn({T0: {}}, TimedOutError("late"))), [{T0: (0, 9)}]) == [{}]
     many = {TopicPartition("t", n): (0, 9) for n in range(MOST_PARTITIONS + 1)}
     admin = StandIn({})
-    assert (time_spans(cast(Admin, admin), many), admin.asked) == ({}, 0)
+    assert (time_spans(cast(Admin, admin), [many]), admin.asked) == ([{}], 0)

@@ -61,7 +61,7 @@ class StandIn(AtOnce):
         return {name: dict(self.committed) if name == "g" else {} for name in wanted}
 
     def describe_topics(
-        self, names: Sequence[str], _partitions: object = ()
+        self, names: Sequence[str], _partitions: object = (), **_how: object
     ) -> dict[str, TopicInfo | KcliError]:
         parts = tuple(PartitionView(n, 1, 4, (1,), (1,)) for n in range(2))
         return {
@@ -89,7 +89,9 @@ def plan(
     asked = RewindRequest(
         dict.fromkeys(names, target), "x", scope or Scope(), dict.fromkeys(names, "before") if undoes else {}
     )
-    return survey(cast(Admin, admin), "Qx3", asked, 0, lambda ranges: dict.fromkeys(ranges, 5))
+    return survey(
+        cast(Admin, admin), "Qx3", asked, 0, lambda groups: [dict.fromkeys(one, 5) for one in groups]
+    )
 
 
 @pytest.mark.case("O8")
@@ -205,7 +207,7 @@ def test_an_undo_of_a_share_group_is_not_made_in_a_group_of_another_type() -> No
     asked = RewindRequest(
         {"g": Target("given", offsets={T0: COMMIT}, exact=True)}, "x", undoes={"g": "before"}, types={"g": "share"}
     )  # fmt: skip
-    whole = survey(cast(Admin, StandIn()), "Qx3", asked, 0, lambda _ranges: {})
+    whole = survey(cast(Admin, StandIn()), "Qx3", asked, 0, lambda groups: [{} for _ in groups])
     assert whole.groups[0].refusal is not None
     assert whole.groups[0].refusal.what == "group g is a classic group"
 

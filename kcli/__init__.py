@@ -6,7 +6,8 @@ Arrow, ``kcli.core`` has the clients. Names are loaded on use (PEP 562).
 
 from kcli.core.version import __version__
 
-TYPE_CHECKING = False  # typing is imported by __main__, once it has told the collector of garbage to wait
+# `typing` is left to those who need it: here it would be searched for garbage many times, before `__main__` says when to.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

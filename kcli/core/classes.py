@@ -1,4 +1,5 @@
-"""``dataclass`` and ``NamedTuple`` as the standard library has them, whose classes cost a tenth of theirs to make.
+"""``dataclass``, ``NamedTuple``, ``Enum`` and ``IntEnum`` as the standard library has them, whose classes cost a tenth of
+theirs to make.
 
 Those of the standard library compile the methods of each class when its module is imported, needed or not, and set
 them on the finished class, where each has to be looked up in all bases: half of what a short command computed was that.
@@ -20,12 +21,14 @@ from types import GenericAlias
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from dataclasses import Field, dataclass, field, fields, replace
+    from enum import Enum, IntEnum
     from typing import Any, NamedTuple
 else:
     Any = object  # for whoever evaluates annotations, as those of a method that loops
 
-__all__ = ["Field", "NamedTuple", "dataclass", "field", "fields", "replace"]
+__all__ = ["Enum", "Field", "IntEnum", "NamedTuple", "dataclass", "field", "fields", "replace"]
 
 _FEW = 8
 """So many calls go through loops; then a class is worth compiling a method for."""
@@ -368,6 +371,8 @@ def _annotations(space: Any) -> dict[str, Any]:
 def _is_class_variable(annotation: Any) -> bool:
     if isinstance(annotation, str):
         return annotation.startswith(("ClassVar", "typing.ClassVar"))
+    if annotation.__class__ is type:
+        return False
     return str(annotation).startswith("typing.ClassVar") if hasattr(annotation, "__origin__") else False
 
 
@@ -597,6 +602,80 @@ class _NamedTuple(metaclass=_Named):
     __slots__ = ()
 
 
+# --- enumerations ----------------------------------------------------------------------------------------
+
+
+class _Members(type):
+    """Makes a class whose objects are the numbers or texts that are written in it, each once."""
+
+    __members__: dict[str, Any]
+    _by_value: dict[Any, Any]
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> Any:
+        """What is neither number nor text, as a method, stays as it is."""
+        values = {
+            key: value for key, value in space.items() if value.__class__ in (int, str) and key[0] != "_"
+        }
+        for key in values:
+            del space[key]
+        made: Any = super().__new__(mcs, name, bases, space)
+        made.__members__ = members = {}
+        made._by_value = by_value = {}
+        for key, value in values.items():
+            member: Any = int.__new__(made, value) if issubclass(made, int) else object.__new__(made)
+            member.name, member.value = key, value
+            members[key] = by_value[value] = member
+            setattr(made, key, member)
+        if len(by_value) != len(members):
+            raise ValueError(f"two names of {name} have the same value")
+        return made
+
+    def __call__(cls, value: Any) -> Any:
+        """The one of that value."""
+        found = cls._by_value.get(value)
+        if found is None:
+            raise ValueError(f"{value!r} is not a valid {cls.__qualname__}")
+        return found
+
+    def __getitem__(cls, name: str) -> Any:
+        return cls.__members__[name]
+
+    def __iter__(cls) -> Iterator[Any]:
+        return iter(cls.__members__.values())
+
+    def __len__(cls) -> int:
+        return len(cls.__members__)
+
+
+class _Enum(metaclass=_Members):
+    """Hashed by identity: the standard library's hashes names, in Python code."""
+
+    name: str
+    value: Any
+
+    def __str__(self) -> str:
+        return f"{self.__class__.__name__}.{self.name}"
+
+    def __repr__(self) -> str:
+        return f"<{self}: {self.value!r}>"
+
+    def __reduce__(self) -> Any:
+        return self.__class__, (self.value,)
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+
+class _IntEnum(int, _Enum):
+    __str__ = int.__repr__
+
+    def __repr__(self) -> str:
+        return f"<{_Enum.__str__(self)}: {self.value}>"
+
+
 if not TYPE_CHECKING:
 
     def dataclass(kind: Any = None, /, **flags: bool) -> Any:
@@ -607,3 +686,5 @@ if not TYPE_CHECKING:
     fields = _fields
     replace = _replace
     NamedTuple = _NamedTuple
+    Enum = _Enum
+    IntEnum = _IntEnum

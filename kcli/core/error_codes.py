@@ -206,25 +206,20 @@ _ROWS: tuple[tuple[int, str, str, str], ...] = (
 )
 
 _REFRESH = {"M": "metadata", "C": "coordinator", "": "", "R": ""}
-
-CODES: dict[int, ErrorCode] = {
-    number: ErrorCode(number, name, "R" in flags, _REFRESH[flags[-1:]], text)
-    for number, name, flags, text in _ROWS
-}
+_BY_NUMBER = {row[0]: row for row in _ROWS}
+NUMBERS = _BY_NUMBER.keys()
+"""The codes that this version knows."""
 
 NOT_IN_LOG_DIRS = -2
 """No code of Kafka: log directories that are read as a cluster do not have what the answer is made of."""
-_OF_LOG_DIRS = ErrorCode(
-    NOT_IN_LOG_DIRS, "NOT_IN_LOG_DIRS", False, "", "none of the log directories that are read has it"
-)
+_OF_LOG_DIRS = (NOT_IN_LOG_DIRS, "NOT_IN_LOG_DIRS", "", "none of the log directories that are read has it")
 
 
 def error_code(number: int) -> ErrorCode:
     """The row of ``number``; a code that the table lacks is shown by its number and never retried."""
-    known = _OF_LOG_DIRS if number == NOT_IN_LOG_DIRS else CODES.get(number)
-    return known or ErrorCode(
-        number, f"UNKNOWN_CODE_{number}", False, "", "a code this version does not know"
-    )
+    unknown = (number, f"UNKNOWN_CODE_{number}", "", "a code this version does not know")
+    _, name, flags, text = _OF_LOG_DIRS if number == NOT_IN_LOG_DIRS else _BY_NUMBER.get(number, unknown)
+    return ErrorCode(number, name, "R" in flags, _REFRESH[flags[-1:]], text)
 
 
 # The codes that clients and their tests use, as constants.

@@ -5,7 +5,8 @@ code, and a command's is made of those of its errors.
 """
 
 from collections.abc import Iterable
-from enum import IntEnum
+
+from kcli.core.classes import IntEnum
 
 
 class ExitCode(IntEnum):

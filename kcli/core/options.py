@@ -548,9 +548,18 @@ class Vocabulary:
             for spelling in (key_of(field.name), *field.metadata["aliases"])
         }
 
+    def find(self, key: str) -> classes.Field[Any] | None:
+        """The option that ``key`` spells, None if there is none. Few runs give one by another spelling than its name."""
+        name = "" if "_" in key else key.replace(".", "_")
+        for options in self._kinds:
+            for field in classes.fields(options):
+                if field.name == name and not field.metadata["in_code"]:
+                    return field
+        return self.fields.get(key)
+
     def field_of(self, key: str, origin: str = "") -> classes.Field[Any]:
         """The option that ``key`` spells; ConfigError with the nearest name for an unknown key."""
-        field = self.fields.get(key)
+        field = self.find(key)
         if field is not None:
             return field
         near = near_names(key, self.fields)
@@ -578,7 +587,7 @@ parse_pairs = _CLIENTS.parse_pairs
 
 def is_option(key: str) -> bool:
     """Whether ``key`` is a spelling of a client's option."""
-    return key in _CLIENTS.fields
+    return _CLIENTS.find(key) is not None
 
 
 def spellings() -> Iterable[str]:
@@ -588,7 +597,7 @@ def spellings() -> Iterable[str]:
 
 def option_field(key: str) -> classes.Field[Any] | None:
     """The option that ``key`` spells, None if there is none."""
-    return _CLIENTS.fields.get(key)
+    return _CLIENTS.find(key)
 
 
 def parse_value(field: classes.Field[Any], text: str, origin: str = "") -> Any:

@@ -1,10 +1,8 @@
 """What a client must be allowed to do for a request, by the error code with which brokers refuse it. Pure."""
 
-import shlex
 from collections.abc import Iterable
-from enum import IntEnum
 
-from kcli.core.classes import NamedTuple
+from kcli.core.classes import IntEnum, NamedTuple
 
 _OPTIONS = {
     29: ("topic", "--topic"),
@@ -41,12 +39,18 @@ class Permission(NamedTuple):
     @property
     def option(self) -> str:
         """``--topic orders``."""
+        import shlex  # few runs need it
+
         return " ".join([_OPTIONS[self.code][1], *([shlex.quote(self.name)] if self.name else [])])
 
 
 def granted_to(user: str, remedy: str) -> str:
     """A remedy whose commands grant permissions to ``user``; as it is, if the user is not known (empty)."""
-    return remedy.replace(SOME_USER, shlex.quote(f"User:{user}")) if user else remedy
+    if not user:
+        return remedy
+    import shlex  # few runs need it
+
+    return remedy.replace(SOME_USER, shlex.quote(f"User:{user}"))
 
 
 def grant_command(operation: str, needs: Iterable[Permission], *options: str) -> str:

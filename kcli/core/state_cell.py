@@ -1,14 +1,13 @@
 """A state, its transition table, and the only setter, which reports each change and its reason."""
 
 from collections.abc import Callable, Mapping
-from enum import Enum
 from typing import Generic, TypeVar
+
+from kcli.core.classes import Enum
 
 
 class TableKey(Enum):
-    """The base of states and events. Members are hashed by identity: ``Enum`` hashes names, in Python code."""
-
-    __hash__ = object.__hash__
+    """The base of states and events."""
 
 
 S = TypeVar("S", bound=TableKey)

@@ -1,11 +1,10 @@
 """Values that every layer shares: topics, partitions and brokers, records as the API shows them, and codecs."""
 
 from collections.abc import Iterable, Mapping
-from enum import IntEnum
 from types import MappingProxyType
 from typing import Any
 
-from kcli.core.classes import NamedTuple
+from kcli.core.classes import IntEnum, NamedTuple
 
 
 class TopicPartition(NamedTuple):

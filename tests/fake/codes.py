@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from enum import IntEnum
 
-from kcli.core.error_codes import CODES
+from kcli.core.error_codes import NUMBERS, error_code
 
-Code = IntEnum("Code", {row.name: number for number, row in CODES.items()})  # type: ignore[misc]
+Code = IntEnum("Code", {error_code(number).name: number for number in NUMBERS})  # type: ignore[misc]
 
 
 class RefusedError(Exception):

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kcli.core import error_codes
-from kcli.core.error_codes import CODES, error_code
+from kcli.core.error_codes import NUMBERS, error_code
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning"
@@ -33,6 +33,8 @@ RENAMED_IN_LIBRDKAFKA = {
 
 ONLY_KAFKA_PYTHON_REFRESHES = {75}
 """UNKNOWN_LEADER_EPOCH: Java's exception is retriable, and not one of invalid metadata: the broker is behind."""
+
+CODES = {number: error_code(number) for number in NUMBERS}
 
 
 def kafka_python_errors() -> dict[int, Any]:

@@ -4,10 +4,9 @@ Any broker accepts these requests; those of a KRaft cluster forward changes to t
 """
 
 from collections.abc import Collection, Iterator
-from enum import IntEnum
 from typing import Protocol, TypeVar
 
-from kcli.core.classes import dataclass
+from kcli.core.classes import IntEnum, dataclass
 from kcli.core.cluster.cluster import ANY, Cluster
 from kcli.core.cluster.fanout import Items, Part, fan_out, portions
 from kcli.core.cluster.routes import ToBroker

@@ -1,10 +1,9 @@
 """Configurations of topics, brokers and groups: describes values with their sources, and alters single keys."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from enum import IntEnum
 from typing import TYPE_CHECKING, TypeVar
 
-from kcli.core.classes import dataclass, replace
+from kcli.core.classes import IntEnum, dataclass, replace
 from kcli.core.cluster.cluster import ANY, Cluster
 from kcli.core.cluster.fanout import Ask, FanOut, Items, Part, Read, portions, verdict
 from kcli.core.cluster.metadata import unknown_topic

@@ -1,8 +1,8 @@
 """Changes the finalized levels of features (KIP-584, KIP-1022). Brokers forward it to the active controller."""
 
 from collections.abc import Mapping
-from enum import IntEnum
 
+from kcli.core.classes import IntEnum
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
 from kcli.core.error_codes import NONE
 from kcli.core.errors import BrokerError, KcliError

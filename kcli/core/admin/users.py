@@ -6,10 +6,9 @@ changes, and describe what they have received from the controller so far.
 
 import secrets
 from collections.abc import Collection, Iterator, Mapping
-from enum import IntEnum
 
 from kcli.core.admin.plaintext import refuse_plaintext
-from kcli.core.classes import dataclass, field
+from kcli.core.classes import IntEnum, dataclass, field
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
 from kcli.core.cluster.fanout import Items, Part, fan_out, portions
 from kcli.core.cluster.routes import ToController

@@ -6,9 +6,9 @@ Runs in the loop's thread; a lookup is a future, nothing here blocks.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from enum import IntEnum
 from typing import Any, Generic
 
+from kcli.core.classes import IntEnum
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.retry import classify_error, no_response
 from kcli.core.cluster.routes import K, Nodes

@@ -33,7 +33,7 @@ from kcli.core.connection.handshake import (
 from kcli.core.connection.plan import Broker, Plan
 from kcli.core.connection.state import ESTABLISHED, TABLE, Event, Session, State
 from kcli.core.connection.steps import Ahead, Await, Compute
-from kcli.core.error_codes import CODES, NONE, UNSUPPORTED_VERSION
+from kcli.core.error_codes import NONE, NUMBERS, UNSUPPORTED_VERSION
 from kcli.core.errors import (
     ConfigError,
     ConnectError,
@@ -669,6 +669,6 @@ def _handshake_response(sent: Sent, frame: memoryview) -> Response:
     try:
         return decode_response(api, version, frame)
     except ProtocolError:
-        if code == NONE or code not in CODES:
+        if code == NONE or code not in NUMBERS:
             raise
         return api.response(error_code=code)

@@ -19,10 +19,9 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
 from typing import TYPE_CHECKING, Any, cast
 
-from kcli.core.classes import NamedTuple
+from kcli.core.classes import Enum, NamedTuple
 from kcli.core.connection.connection import Connection
 from kcli.core.connection.handshake import TooFarAheadError
 from kcli.core.connection.state import State

@@ -4,6 +4,7 @@
 that Kafka publishes.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any, ClassVar, dataclass_transform
 
@@ -82,6 +83,7 @@ _ZERO: dict[str, Any] = {
 }
 
 
+@functools.cache
 def parse_versions(text: str) -> tuple[int, int]:
     """``"3+"``, ``"1-4"`` or ``"2"`` as (first, last)."""
     first, plus, _ = text.partition("+")
@@ -115,25 +117,32 @@ class Struct:
     """The base of all messages and their parts. Fields that are omitted get their default."""
 
     fields: ClassVar[tuple[Field, ...]] = ()
-    _shared_defaults: ClassVar[dict[str, Any]] = {}
-    _own_defaults: ClassVar[tuple[tuple[str, Callable[[], Any]], ...]] = ()
+    _defaults: ClassVar[tuple[dict[str, Any], list[tuple[str, Callable[[], Any]]]] | None] = None
+    """Those that all values share, and what makes the others; None until one is made: many are only received."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         rows = []
         for name, row in list(cls.__dict__.items()):
-            if isinstance(row, Field):
+            if row.__class__ is Field:
                 row.name = name
                 rows.append(row)
                 delattr(cls, name)
         cls.fields = (*cls.fields, *rows)
-        cls._shared_defaults = {row.name: row.default_value() for row in cls.fields if row.shares_default}
-        cls._own_defaults = tuple((row.name, row.make) for row in cls.fields if not row.shares_default)
+        cls._defaults = None
+
+    @classmethod
+    def _make_defaults(cls) -> tuple[dict[str, Any], list[tuple[str, Callable[[], Any]]]]:
+        shared = {row.name: row.default_value() for row in cls.fields if row.shares_default}
+        own = [(row.name, row.make) for row in cls.fields if not row.shares_default]
+        cls._defaults = shared, own
+        return shared, own
 
     def __init__(self, **values: Any) -> None:
+        shared, own_defaults = self._defaults or self._make_defaults()
         own = self.__dict__
-        own |= self._shared_defaults
-        for name, make in self._own_defaults:
+        own |= shared
+        for name, make in own_defaults:
             own[name] = None if name in values else make()
         for name in values:
             if name not in own:

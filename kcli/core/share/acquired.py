@@ -16,9 +16,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from enum import IntEnum
 
-from kcli.core.classes import NamedTuple, dataclass, field
+from kcli.core.classes import IntEnum, NamedTuple, dataclass, field
 from kcli.core.state_cell import StateCell, TableKey
 from kcli.core.types import TopicPartition
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import enum
 import functools
 import importlib
 import inspect
+import json
 import pickle
 import pkgutil
 import typing
@@ -17,7 +19,7 @@ import pytest
 
 import kcli
 from kcli.core import classes
-from kcli.core.classes import NamedTuple, dataclass, field, replace
+from kcli.core.classes import Enum, IntEnum, NamedTuple, dataclass, field, replace
 
 _MANY = 12
 """More objects than are made by loops."""
@@ -225,6 +227,55 @@ def _made(kind: Any, *values: Any, **named: Any) -> Any:
     found = [kind(*values, **named) for _ in range(_MANY)]
     assert all(one == found[0] for one in found)
     return found[-1]
+
+
+def _members(kind: Any) -> Any:
+    """What can be observed of an enumeration."""
+    return [
+        (
+            *(one.name, one.value, str(one), repr(one), f"{one}", isinstance(one, kind), type(one.value)),
+            *(kind(one.value) is one, kind[one.name] is one, getattr(kind, one.name) is one),
+            *(copy.copy(one) is one, copy.deepcopy(one) is one, kind.__members__[one.name] is one, bool(one)),
+            *(
+                (hash(one), one == one.value, one + 1, f"{one:03}", json.dumps([one]))
+                if isinstance(one, int)
+                else ()
+            ),
+        )
+        for one in kind
+    ]
+
+
+def test_every_enumeration_of_the_core_is_as_the_standard_library_makes_it():
+    made = {
+        kind
+        for module in _modules()
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, Enum) and len(kind)
+    }
+    assert sum(issubclass(kind, IntEnum) for kind in made) >= 9
+    assert sum(not issubclass(kind, IntEnum) for kind in made) >= 9
+    for kind in made:
+        base = enum.IntEnum if issubclass(kind, IntEnum) else enum.Enum
+        twin: Any = base(kind.__name__, {one.name: one.value for one in kind})  # type: ignore[call-overload]
+        assert _members(kind) == _members(twin), kind
+        assert all(pickle.loads(pickle.dumps(one)) is one for one in kind)
+        assert (len(kind), {one.value for one in set(kind)}) == (len(twin), {one.value for one in set(twin)})
+        for refused, error in ((lambda kind: kind(10_000), ValueError), (lambda kind: kind["?"], KeyError)):
+            words = set()
+            for either in (kind, twin):
+                with pytest.raises(error) as caught:
+                    refused(either)
+                words.add(str(caught.value))
+            assert len(words) == 1
+
+
+def test_two_names_for_a_value_are_refused():
+    with pytest.raises(ValueError, match="two names of Same have the same value"):
+
+        class Same(IntEnum):
+            ONE = 1
+            ALSO = 1
 
 
 def test_defaults_and_keywords():

@@ -3,7 +3,7 @@
 import pytest
 
 from kcli.core import errors
-from kcli.core.error_codes import CODES
+from kcli.core.error_codes import NUMBERS, error_code
 from kcli.core.errors import (
     BrokerError,
     ConnectError,
@@ -24,10 +24,10 @@ def test_the_text_is_what_and_why() -> None:
     assert str(KcliError("topic t")) == "topic t"
 
 
-@pytest.mark.parametrize("code", sorted(CODES))
+@pytest.mark.parametrize("code", sorted(NUMBERS))
 def test_a_broker_error_shows_name_and_number(code: int) -> None:
     error = BrokerError(code, "produce to t-0")
-    assert CODES[code].name in str(error)
+    assert error_code(code).name in str(error)
     assert f"({code})" in str(error)
     assert error.code == code
     assert 1 <= error.exit_code <= 7

@@ -32,6 +32,8 @@ NESTED = {
     "an encoded value without end": ("json values", b'{"a":' * 100_000),
     "an envelope of kcat": ("kcat", CLOSED),
 }
+if sys.version_info >= (3, 14):  # which skips what nobody reads, as deep as it is
+    del NESTED["a field that nobody reads"]
 
 
 @pytest.fixture(scope="module")

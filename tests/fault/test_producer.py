@@ -594,6 +594,8 @@ def test_a_bulk_call_of_more_than_the_memory_waits_in_between() -> None:
         assert len(values(cluster, "t")) == 500
 
 
+QUIETLY = [sys.executable, "-W", "ignore::DeprecationWarning"]
+"""Python from 3.12 on warns of a fork beside threads."""
 FORGETFUL = """
 import os, sys
 from kcli.core import Producer
@@ -624,7 +626,7 @@ assert producer.flush(5), "the child has taken the parent's sockets out of the e
 
 def test_a_forked_child_that_exits_leaves_the_connections_of_its_parent_alone() -> None:
     with FakeCluster(1, topics={"t": 1}) as cluster:
-        command = [sys.executable, "-c", FORGETFUL + EXITING, cluster.bootstrap]
+        command = [*QUIETLY, "-c", FORGETFUL + EXITING, cluster.bootstrap]
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
         assert (done.returncode, done.stderr) == (0, "")
         assert values(cluster, "t") == numbers(200)
@@ -633,7 +635,7 @@ def test_a_forked_child_that_exits_leaves_the_connections_of_its_parent_alone() 
 @pytest.mark.parametrize("more", ["", FORKING], ids=["exit", "fork"])
 def test_an_unclosed_producer_is_flushed_at_the_end_of_its_process(more: str) -> None:
     with FakeCluster(1, topics={"t": 1}) as cluster:
-        command = [sys.executable, "-c", FORGETFUL + more, cluster.bootstrap]
+        command = [*QUIETLY, "-c", FORGETFUL + more, cluster.bootstrap]
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
         assert (done.returncode, done.stderr) == (0, "")
         assert values(cluster, "t") == numbers(100)

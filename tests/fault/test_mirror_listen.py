@@ -150,10 +150,7 @@ def test_figures_and_probes_follow_the_mirror(
 
         source.delete_topic("t")
         source.create_topic("t", 2)
-        until(lambda: "ended" in states(url))
-        assert probe(url, "/readyz")[0] == 503
-        mirror.stop()
-        assert mirror.done().code != 0
+        assert mirror.done().code != 0  # with its last partition
     with pytest.raises(OSError, match=r".*"):
         get(url)
 

@@ -45,7 +45,7 @@ def test_batches_have_their_positions(tmp_path: Path) -> None:
 def test_all_ways_to_read_agree(tmp_path: Path, data: st.DataObject, sizes: list[int], piece: int) -> None:
     batches, offset = [], 10
     for size in sizes:
-        codec = data.draw(st.sampled_from(Codec))
+        codec = data.draw(st.sampled_from(tuple(Codec)))
         batches.append(batch(offset, [os.urandom(size)] * 2, codec=codec, epoch=offset // 20))
         offset += 2
     with pytest.MonkeyPatch.context() as patch, opened(tmp_path, b"".join(batches)) as segment:

@@ -15,6 +15,7 @@ from kcli.core.admin.groups import GroupListing, ListedGroup
 from kcli.core.admin.members import GroupMember
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnsupportedError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.unit.at_once import AtOnce
 
 READERS = (
     MemberDescription("m-1", None, "app", "/10.0.0.1", ("orders",), (TopicPartition("orders", 0),)),
@@ -33,7 +34,7 @@ def group(name: str, *members: MemberDescription, protocol: str = "consumer") ->
     return GroupDescription(name, "classic", state, protocol, "range", 1, members)
 
 
-class StandIn:
+class StandIn(AtOnce):
     """Two idle groups, a live one, a share group; remembers what it was told to change."""
 
     def __init__(self) -> None:

@@ -4,11 +4,10 @@ import threading
 
 import pytest
 
-from kcli.core.codecs.compression import compress
+from kcli.core.codecs import compression
 from kcli.core.producer.accumulator import Accumulator
 from kcli.core.producer.batch import ProducerBatch
 from kcli.core.producer.sealing import Sealing
-from kcli.core.records import builder as builders
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.types import Codec, TopicPartition
 
@@ -25,6 +24,7 @@ def test_batches_are_sealed_by_threads_and_are_what_they_were_without(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     threads: list[str] = []
+    compress = compression.compress
 
     def noted(codec: int, data: bytes, level: int | None) -> object:
         threads.append(threading.current_thread().name)
@@ -32,7 +32,7 @@ def test_batches_are_sealed_by_threads_and_are_what_they_were_without(
             raise MemoryError
         return compress(codec, data, level)
 
-    monkeypatch.setattr(builders, "compress", noted)
+    monkeypatch.setattr(compression, "compress", noted)
     made = [batch_of(text) for text in (b"a" * 100, b"defect", b"b" * 100)]
     sealing = Sealing(2)
     for builder, lock in [(one, sealing.add(one)) for one in made]:

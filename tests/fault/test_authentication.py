@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kcli.core import Admin, Consumer, Producer
+from kcli.core.connection.admission import Admission
 from kcli.core.connection.sasl.token import Token
 from kcli.core.errors import AuthError, ConfigError, ConnectError, KcliError
 from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
@@ -167,6 +168,31 @@ def test_a_missing_option_is_named_before_any_contact(missing: str, what: str) -
 
 
 # --- clients that were accepted before ------------------------------------------------------------------
+
+
+def test_credentials_that_were_refused_close_the_next_connection_before_anything_is_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where they would go ahead, behind the request for the versions."""
+    refusal = AuthError("the broker has refused them")
+    begun: list[bool] = []
+
+    def begin(_admission: Admission) -> None:
+        begun.append(True)
+        if len(begun) > 1:
+            raise refusal
+
+    with (
+        FakeCluster(1, topics={"t": 1}, sasl=users()) as cluster,
+        Admin(bootstrap_servers=cluster.bootstrap, **login("PLAIN")) as admin,
+    ):
+        assert [topic.name for topic in admin.list_topics()] == ["t"]
+        monkeypatch.setattr(Admission, "begin", begin)
+        begun.append(True)
+        cluster.reset_connections(1)
+        with pytest.raises(AuthError, match="refused them"):
+            admin.list_topics()
+        assert attempts(cluster) == 1
 
 
 @pytest.mark.case("S2", "X13")

@@ -385,7 +385,11 @@ class Channel:
                 return
         if not self._tls_done and not self._tls_handshake():
             return
-        self.connection.connected(now, self._setup_deadline)
+        try:
+            self.connection.connected(now, self._setup_deadline)
+        except KcliError as error:  # as credentials that were refused already, and would be sent ahead
+            self.close(error)
+            return
         self.flush(now)
 
     def _through(self, tunnel: Tunnel) -> bool:

@@ -53,7 +53,7 @@ class Try:
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=subprocess.PIPE,
-            env=environment(self.cluster.bootstrap),
+            env=environment(self.cluster.bootstrap, PYTHONDONTWRITEBYTECODE="1"),
             preexec_fn=before,
         )
 

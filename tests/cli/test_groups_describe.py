@@ -80,7 +80,7 @@ def test_a_partition_without_a_leader_is_a_row_and_is_not_waited_for(cluster: Fa
 
 
 def test_a_topic_that_vanishes_between_two_answers_is_a_row(cluster: FakeCluster) -> None:
-    hold = cluster.hold(OffsetFetchRequest, at="answer")
+    hold = cluster.hold(ListOffsetsRequest, at="request")
     run = start("groups", "describe", "g", "-o", "tsv", "--timeout", "1s", bootstrap=cluster.bootstrap)
     hold.wait()
     cluster.delete_topic("u")

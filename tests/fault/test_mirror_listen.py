@@ -12,8 +12,8 @@ import pytest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.exporter.server import Server
-from kcli.flows.mirror import run
 from kcli.flows.mirror.copy.partition_state import GRACE, Cause
+from kcli.flows.mirror.proof import proof
 from tests.committing import commit
 from tests.exporting import Answer
 from tests.exporting import get as get_from
@@ -216,13 +216,13 @@ def test_the_last_figures_stay_while_it_compares(
     source: FakeCluster, target: FakeCluster, url: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Any] = []
-    compare = run.compare_copies
+    compare = proof.compare_copies
 
     def compared(*given: Any) -> Any:
         seen.extend([probe(url, "/healthz"), probe(url, "/readyz"), page(url)])
         return compare(*given)
 
-    monkeypatch.setattr(run, "compare_copies", compared)
+    monkeypatch.setattr(proof, "compare_copies", compared)
     with running(
         monkeypatch, *arguments(source, target, *listening(url), "--verify", "-o", "json")
     ) as mirror:

@@ -55,7 +55,8 @@ class Try:
             stdin=subprocess.PIPE,
             stdout=settings.pop("stdout", subprocess.PIPE),
             stderr=subprocess.PIPE,
-            env=environment(cluster.bootstrap),
+            # Where files may not grow, Python 3.11 leaves half of a module's byte code.
+            env=environment(cluster.bootstrap, PYTHONDONTWRITEBYTECODE="1"),
             **settings,
         )
         self._feeder = threading.Thread(target=self._feed, daemon=True)

@@ -127,7 +127,7 @@ class Sender:
         self._bytes_to: defaultdict[int, int] = defaultdict(int)
         self._windows: defaultdict[int, Window] = defaultdict(Window)
         self._room = room_for_batches(options)
-        self._request_bytes = min(_REQUEST_BYTES, self._room)
+        self._request_bytes = max(1, min(_REQUEST_BYTES, self._room))  # a batch without room fails by itself
         self._adapts = is_default(options, "max_in_flight_requests_per_connection")
         self._refusals = Refusals(cluster)
         self.stalls = StallReporter(cluster.hooks, "proto")

@@ -11,7 +11,7 @@ import pytest
 
 from kcli.core.admin.acls import AclBinding, AclFilter, AclPattern, AclPermission, AclResource
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.configs import ConfigChange, ConfigKind, ConfigOp, ConfigResource
+from kcli.core.admin.configs import ConfigChange, ConfigKind, ConfigResource
 from kcli.core.admin.members import GroupMember
 from kcli.core.admin.users import ScramCredential, ScramMechanism, upsertion
 from kcli.core.errors import KcliError
@@ -170,7 +170,7 @@ def binding(line: str) -> AclBinding:
 
 
 def _configs(kind: ConfigKind, name: str, key: str, value: str) -> tuple[ConfigResource, list[ConfigChange]]:
-    return ConfigResource(kind, name), [ConfigChange(ConfigOp.SET, key, value)]
+    return ConfigResource(kind, name), [ConfigChange(key, value)]
 
 
 def _altered(admin: Admin, kind: ConfigKind, name: str, key: str, value: str) -> object:

@@ -306,7 +306,7 @@ class ProducerOptions(ClientOptions):
     batch_size: int = option(1_000_000, "bytes of records, before compression, that make a batch full", low=1)
     max_request_size: int = option(
         1_048_576,
-        "the largest request with records, and so the largest record, before compression as well, in bytes",
+        "the largest record, before compression as well, in bytes; if set, the largest request with records, too",
         aliases=("message.max.bytes",),
         low=1,
     )
@@ -471,6 +471,11 @@ def limited_by_brokers(options: ProducerOptions) -> ProducerOptions:
 def is_default(options: ClientOptions, name: str) -> bool:
     """Whether the field ``name`` has its default: what a client may adapt is left as it is where it was set."""
     return bool(getattr(options, name) == default_of(type(options), name))
+
+
+def is_set(options: ClientOptions, name: str) -> bool:
+    """Whether the field ``name``, a number above 256 or a text, was given a value, be it that of its default."""
+    return getattr(options, name) is not default_of(type(options), name)
 
 
 def default_of(kind: type[ClientOptions], name: str) -> Any:

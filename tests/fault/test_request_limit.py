@@ -92,8 +92,10 @@ def test_a_mirror_splits_batches_that_are_larger_than_its_target_accepts(tmp_pat
         assert [*found.values()] == [(True, False, 50), (False, True, 50)]
 
 
-def test_by_default_a_record_of_a_mebibyte_is_the_largest() -> None:
+@pytest.mark.parametrize("limit", [{}, {"max_request_size": int("1048576")}])
+def test_by_default_a_record_of_a_mebibyte_is_the_largest(limit: dict[str, int]) -> None:
+    """The same number that is set limits whole requests."""
     with FakeCluster(1, topics={"t" * 200: PARTITIONS}) as cluster:
-        requests, errors = sent(cluster, [1_000_000] * PARTITIONS)
+        requests, errors = sent(cluster, [1_000_000] * PARTITIONS, **limit)
         assert errors == [None] * PARTITIONS
-        assert max(requests) <= 1_048_576
+        assert max(requests) <= (1_048_576 if limit else 4_100_000)

@@ -64,7 +64,7 @@ from kcli.core.producer.parked import Parked
 from kcli.core.producer.producer_ids import ProducerIds
 from kcli.core.producer.refusals import TOO_FEW_REPLICAS, Refusals, parked_too_long, timed_out
 from kcli.core.producer.report import Counters
-from kcli.core.producer.requests import BESIDE_BATCH, answers, produce_request, room_for_batches
+from kcli.core.producer.requests import BESIDE_BATCH, MOST_BYTES, answers, produce_request, room_for_batches
 from kcli.core.producer.serialization import request_too_large
 from kcli.core.producer.splitting import (
     CODES_OF_RECORDS,
@@ -83,7 +83,6 @@ from kcli.core.types import Node, TopicPartition
 if TYPE_CHECKING:
     from kcli.core.producer.transaction_steps import TransactionSteps
 
-_REQUEST_BYTES = 4_000_000  # at most, where max.request.size allows it
 _MOST_OF_A_PARTITION = 5  # batches in flight: a broker remembers as many of a producer (KIP-98)
 _LONGEST_WAIT = 1.0  # seconds between two iterations at most
 _LOST_NUMBERS = frozenset({OUT_OF_ORDER_SEQUENCE_NUMBER, UNKNOWN_PRODUCER_ID, INVALID_PRODUCER_EPOCH})
@@ -127,7 +126,7 @@ class Sender:
         self._bytes_to: defaultdict[int, int] = defaultdict(int)
         self._windows: defaultdict[int, Window] = defaultdict(Window)
         self._room = room_for_batches(options)
-        self._request_bytes = max(1, min(_REQUEST_BYTES, self._room))  # a batch without room fails by itself
+        self._request_bytes = max(1, min(MOST_BYTES, self._room))  # a batch without room fails by itself
         self._adapts = is_default(options, "max_in_flight_requests_per_connection")
         self._refusals = Refusals(cluster)
         self.stalls = StallReporter(cluster.hooks, "proto")

@@ -171,7 +171,7 @@ T4 = topic("t", *(partition(number) for number in range(2)))
 
 def far_rig(monkeypatch: pytest.MonkeyPatch, shortest: float, **values: Any) -> Rig:
     """Both partitions at one broker, which answers after 0.2 s; requests of one batch."""
-    monkeypatch.setattr("kcli.core.producer.sender._REQUEST_BYTES", 1)
+    monkeypatch.setattr("kcli.core.producer.sender.MOST_BYTES", 1)
     rig = Rig(monkeypatch, **values)
     rig.metadata = metadata_of(T4)
     rig.brokers.delay, rig.brokers.shortest = 0.2, shortest

@@ -234,7 +234,10 @@ def test_what_is_wrong_is_named_after_one_attempt(
     assert [words for words in wrong.said if words not in error] == [], error
     assert "\n  why: " in error
     assert "\n  do: " in error
-    assert secure_kafka.failed_attempts(before + wrong.attempts) - before == wrong.attempts
+    # Of a connection that is reset because of what was sent ahead, the alert of TLS may be lost: it is made once more.
+    again = wrong.said is NEEDS_CERTIFICATE
+    found = secure_kafka.failed_attempts(before + wrong.attempts) - before
+    assert wrong.attempts <= found <= wrong.attempts + again
 
 
 @pytest.mark.case("S3")

@@ -19,6 +19,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -155,16 +156,9 @@ class Bench:
     def contenders(self) -> list[Contender]:
         """kcli and, where they are installed, kcat and Kafka's tools."""
         source, target = self._source, self._target
-        near, far = source.bootstrap, target.bootstrap
         rows: list[tuple[str, FarBroker, Make]] = [
-            ("consume", source, lambda whole: tools.kcli_consume(near, *self._what(whole))),
-            (
-                "produce",
-                target,
-                lambda whole: tools.kcli_produce(
-                    far, self._fresh(), self._lines[whole], self._records[whole], "none"
-                ),
-            ),
+            ("consume", source, partial(self._consume, tools.kcli_consume)),
+            ("produce", target, partial(self._produce, tools.kcli_produce)),
             ("mirror, far source", source, self._mirror),
             ("mirror, far target", target, self._mirror),
             (
@@ -180,15 +174,15 @@ class Bench:
         ]
         if shutil.which("kcat") is not None:
             rows += [
-                ("kcat consume", source, self._kcat_consume),
-                ("kcat produce", target, self._kcat_produce),
+                ("kcat consume", source, partial(self._consume, tools.kcat_consume)),
+                ("kcat produce", target, partial(self._produce, tools.kcat_produce)),
                 ("kcat -C | kcat -P, far source", source, self._kcat_pipe),
                 ("kcat -C | kcat -P, far target", target, self._kcat_pipe),
             ]
         if kafka.tool(kafka.CONSUMER_PERF) is not None:
             rows += [
-                ("Kafka's consumer-perf-test", source, self._perf_consume),
-                ("Kafka's producer-perf-test", target, self._perf_produce),
+                ("Kafka's consumer-perf-test", source, partial(self._consume, tools.perf_consume)),
+                ("Kafka's producer-perf-test", target, partial(self._produce, tools.perf_produce)),
             ]
         return [Contender(name, [broker.proxy], make) for name, broker, make in rows]
 
@@ -202,25 +196,14 @@ class Bench:
         argv = [sys.executable, "-m", "kcli", "mirror", *words, "--yes", "-q", *flags]
         return Run(argv, self._records[whole])
 
-    def _kcat_consume(self, whole: bool) -> Run:
-        run = tools.kcat_consume(self._source.bootstrap, *self._what(whole))
+    def _consume(self, tool: Callable[[str, str, int], Run | None], whole: bool) -> Run:
+        run = tool(self._source.bootstrap, *self._what(whole))
         assert run is not None
         return run
 
-    def _kcat_produce(self, whole: bool) -> Run:
+    def _produce(self, tool: Callable[[str, str, Path, int, str], Run | None], whole: bool) -> Run:
         lines, records = self._lines[whole], self._records[whole]
-        run = tools.kcat_produce(self._target.bootstrap, self._fresh(), lines, records, "none")
-        assert run is not None
-        return run
-
-    def _perf_consume(self, whole: bool) -> Run:
-        run = tools.perf_consume(self._source.bootstrap, *self._what(whole))
-        assert run is not None
-        return run
-
-    def _perf_produce(self, whole: bool) -> Run:
-        lines, records = self._lines[whole], self._records[whole]
-        run = tools.perf_produce(self._target.bootstrap, self._fresh(), lines, records, "none")
+        run = tool(self._target.bootstrap, self._fresh(), lines, records, "none")
         assert run is not None
         return run
 

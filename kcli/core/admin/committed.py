@@ -162,7 +162,7 @@ class OffsetFetch:
                 wire.OffsetFetchRequestTopics(name=name, partition_indexes=numbers)
                 for name, numbers in by_topic(left).items()
             ]  # fmt: skip
-            rows += (wire.OffsetFetchRequestGroup(group_id=group, topics=topics),)
+            rows.append(wire.OffsetFetchRequestGroup(group_id=group, topics=topics))
         request = wire.OffsetFetchRequest(groups=rows, require_stable=self._require_stable)
         request.cap_version(LAST_BY_NAME)
         return request

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from kcli.core import Admin, Producer
+from kcli.core.cluster.brokers import Brokers
 from kcli.core.errors import AuthError, ConnectError, KcliError
+from kcli.core.net.resolve import Address
 from tests.certificates import Authority
 from tests.committing import put
 from tests.fake.cluster import FakeCluster
@@ -192,6 +194,22 @@ def test_refusals_of_a_proxy_are_said(cluster: FakeCluster, scheme: str) -> None
 def test_a_mapped_name_that_does_not_exist_is_named_with_its_option(cluster: FakeCluster) -> None:
     error = refusal(cluster, map_address="*.internal=nowhere.invalid")
     assert "cannot resolve nowhere.invalid, which map.address names" in str(error)
+
+
+def test_socks5_is_given_each_address_of_a_name(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of which the first may lead nowhere, as that of a listener which has no IPv6."""
+    addresses = ["2001:db8::7", "127.0.0.1"]
+    monkeypatch.setattr(
+        "kcli.core.cluster.brokers.Brokers.__init__.__kwdefaults__",
+        Brokers.__init__.__kwdefaults__
+        | {"resolve": lambda _host, port: [Address(socket.AF_INET, (one, port)) for one in addresses]},
+    )
+    with (
+        Proxy() as proxy,
+        Admin(bootstrap_servers=bootstrap(cluster), proxy_url=proxy.url("socks5")) as admin,
+    ):
+        assert len(admin.describe_cluster().brokers) == 2
+    assert [host for host, _port in proxy.asked] == addresses * (len(proxy.asked) // 2)
 
 
 def test_the_other_kind_of_proxy_is_recognized(cluster: FakeCluster) -> None:

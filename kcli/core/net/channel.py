@@ -144,6 +144,7 @@ class Channel:
         self._socket: socket.socket | None = None
         self._least = 1  # bytes at which the selector reports it readable
         self._refusals: list[str] = []
+        self._unserved: KcliError | None = None  # why an address that was connected to is none of a broker
 
     def fileno(self) -> int:
         """The socket's descriptor, −1 if there is none at the moment."""
@@ -239,11 +240,14 @@ class Channel:
             self.close(self._setup_error(now))
             return
         if now >= self._attempt_deadline:
-            trying = self.connection.state is State.CONNECTING and bool(self._addresses)
+            trying = self.connection.is_unheard and bool(self._addresses)
             self._attempt_deadline = now + self._each if trying and len(self._addresses) > 1 else NEVER
             if trying:
                 self._refusals.append("no answer")
-                self._connect_next()  # closes the channel after the last address: nothing is overdue then
+                if self.connection.state is State.HANDSHAKE:
+                    self._failed(self._setup_error(now))
+                else:
+                    self._connect_next()  # closes the channel after the last address: nothing is overdue then
         try:
             self.connection.check_deadlines(now, lambda: self._setup_error(now))
         except KcliError as error:
@@ -313,7 +317,7 @@ class Channel:
             return
         except OSError as error:
             if not _is_tls_wait(error):
-                self.close(self._broken(error))
+                self._failed(self._broken(error))
 
     # --- inside ----------------------------------------------------------------------------------
 
@@ -331,11 +335,7 @@ class Channel:
             self._drop_socket()
             self._least = 1
             self.attempt += 1
-            try:
-                self._tunnel = self.detour.tunnel() if self.detour is not None else None
-            except KcliError as error:
-                self.close(error)
-                return
+            self._tunnel = None
             try:
                 self._socket = socket.socket(address.family, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
                 self._socket.setblocking(False)
@@ -350,15 +350,29 @@ class Channel:
                 what = f"cannot connect to {self._reached}"
                 self.close(TooManyFilesError(what, why=os.strerror(code).lower(), do=RAISE_FILE_LIMIT))
                 return
-        self.close(self._refused())
+        self.close(self._unserved or self._refused())
 
     def _connect_again(self) -> None:
         """To the same address: the conversation begins anew."""
         assert self._address is not None
-        self.connection.begin_again()
+        self._addresses.insert(0, self._address)
+        self._begin_anew()
+
+    def _failed(self, error: KcliError) -> None:
+        """Ends it, or goes on to the host's next address where no broker has responded at this one: of several machines
+        behind a name one may be away, and another server may have the port at the other address of ``localhost``.
+        """
+        if self._addresses and isinstance(error, ConnectError) and self.connection.is_unheard:
+            self._unserved = error
+            self._begin_anew()
+        else:
+            self.close(error)
+
+    def _begin_anew(self) -> None:
+        if self.connection.state is State.HANDSHAKE:
+            self.connection.begin_again()
         self._frames = self.connection.frames
         self._tls_done, self._wants_write_for_tls, self._read_wants_write = self._tls is None, True, False
-        self._addresses.insert(0, self._address)
         self._connect_next()
 
     def _tune(self, sock: socket.socket) -> None:
@@ -378,7 +392,7 @@ class Channel:
                 self._refusals.append(os.strerror(code))
                 self._connect_next()
                 return
-            if self._tunnel is not None and not self._through(self._tunnel):
+            if self.detour is not None and not self._through(self.detour):
                 return
             self.on_stage(Stage.CONNECTED)
             if self._tls is not None and not self._wrap():
@@ -392,9 +406,17 @@ class Channel:
             return
         self.flush(now)
 
-    def _through(self, tunnel: Tunnel) -> bool:
-        """Whether the proxy has connected to the broker; continues the exchange with it."""
+    def _through(self, detour: Detour) -> bool:
+        """Whether the broker is connected to, by a proxy if there is one; continues the exchange with it."""
         assert self._socket is not None
+        assert self._address is not None
+        try:
+            tunnel = self._tunnel = self._tunnel or detour.tunnel(self._address)
+        except KcliError as error:
+            self.close(error)
+            return False
+        if tunnel is None:
+            return True
         try:
             while not tunnel.is_open:
                 if tunnel.outgoing:
@@ -403,13 +425,14 @@ class Channel:
                     tunnel.received(data)
                 else:
                     raise tunnel.ended()
+            return True
         except (BlockingIOError, InterruptedError):
             return False
         except OSError:
-            self.close(tunnel.ended())
+            self._failed(tunnel.ended())
         except KcliError as error:
-            self.close(error)
-        return self.is_open
+            self._failed(error)
+        return False
 
     def _wrap(self) -> bool:
         """Wraps the socket in TLS; False if the peer was gone already."""
@@ -437,7 +460,7 @@ class Channel:
             if _is_tls_wait(error):
                 self._wants_write_for_tls = type(error).__name__ == "SSLWantWriteError"
             else:
-                self.close(self._tls_error(error))
+                self._failed(self._tls_error(error))
             return False
         self._tls_done = True
         self.on_stage(Stage.SECURED)
@@ -452,11 +475,12 @@ class Channel:
             return False
         except OSError as error:
             if not _is_tls_wait(error):
-                self.close(self._broken(error))
+                self._failed(self._broken(error))
+                return False
             self._read_wants_write = type(error).__name__ == "SSLWantWriteError"
             return False
         if count == 0:
-            self.close(self._ended())
+            self._failed(self._ended())
             return False
         self.last_used = now
         try:
@@ -465,7 +489,7 @@ class Channel:
             self._connect_again()
             return False
         except KcliError as error:
-            self.close(self._not_kafka(error) if isinstance(error, ProtocolError) else error)
+            self._failed(self._not_kafka(error) if isinstance(error, ProtocolError) else error)
             return False
         if self._setup_deadline != NEVER or self.connection.work is not None:
             self._after_step()

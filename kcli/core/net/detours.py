@@ -47,19 +47,21 @@ class Detour:
         return all(map(is_literal, names))
 
     def lookup(self, resolve: Resolve) -> list[Address]:
-        """The addresses to connect to. For socks5, the broker's name is looked up here as well. ConnectError says which
-        option the name is from.
+        """The addresses to connect to. For socks5, the broker's name is looked up here as well, and all its addresses are
+        tried. ConnectError says which option the name is from.
         """
         proxy = self.proxy
         if proxy is None:
             return _looked_up(resolve, self._host, self._port, "map.address")
+        hosts = [self._host]
         if proxy.scheme == "socks5" and not is_literal(self._host):
-            self._host = str(resolve(self._host, self._port)[0].target[0])
-        return _looked_up(resolve, proxy.host, proxy.port, "proxy.url")
+            hosts = [str(one.target[0]) for one in resolve(self._host, self._port)]
+        there = _looked_up(resolve, proxy.host, proxy.port, "proxy.url")
+        return [one._replace(beyond=host) for host in hosts for one in there]
 
-    def tunnel(self) -> Tunnel | None:
-        """The exchange with the proxy, for each connection a new one. Raises what the proxy has refused the login with,
-        unless this connection may try it again.
+    def tunnel(self, address: Address) -> Tunnel | None:
+        """The exchange with the proxy at ``address``, for each connection a new one. Raises what the proxy has refused the
+        login with, unless this connection may try it again.
         """
         if self.proxy is None:
             return None
@@ -67,7 +69,7 @@ class Detour:
             self.admission.begin()
         from kcli.core.net.proxy import Tunnel  # loaded with the options
 
-        return Tunnel(self.proxy, self._host, self._port, self.admission)
+        return Tunnel(self.proxy, address.beyond, self._port, self.admission)
 
 
 def _looked_up(resolve: Resolve, host: str, port: int, option: str) -> list[Address]:

@@ -317,7 +317,7 @@ class Channel:
             return
         except OSError as error:
             if not _is_tls_wait(error):
-                self._failed(self._broken(error))
+                self._cannot_write(error, now)
 
     # --- inside ----------------------------------------------------------------------------------
 
@@ -466,6 +466,16 @@ class Channel:
         self.on_stage(Stage.SECURED)
         return True
 
+    def _cannot_write(self, error: OSError, now: float) -> None:
+        """The peer has closed the connection. It may have said why: it refuses credentials, or a certificate, and what
+        went ahead of that is never read.
+        """
+        attempt = self.attempt
+        while self.is_open and self.attempt == attempt and self._read_once(now):
+            pass
+        if self.is_open and self.attempt == attempt:
+            self._failed(self._broken(error))
+
     def _read_once(self, now: float) -> bool:
         assert self._socket is not None
         room, missing = self._frames.writable(), self._frames.missing
@@ -592,24 +602,13 @@ class Channel:
 
     def _broken(self, error: OSError) -> KcliError:
         if not self.connection.is_established:
-            refusal = self._tls_refusal(error)
-            return self._tls_error(refusal) if refusal else self._left(why=error.strerror or str(error))
+            # With TLS 1.3 a broker refuses the client's certificate after the handshake, which a read tells.
+            of_tls = self._tls is not None and type(error).__name__.startswith("SSL")
+            return self._tls_error(error) if of_tls else self._left(why=error.strerror or str(error))
         if not self.connection.has_responded and self.connection.awaits:
             return self._ended()  # a reset where more was sent than the broker has read before it closed
         why = error.strerror or str(error)
         return OutcomeUnknownError(f"the connection to {self.node} broke", why=why)
-
-    def _tls_refusal(self, error: OSError) -> OSError | None:
-        """The TLS error behind ``error``. With TLS 1.3 a broker refuses the client's certificate after the handshake:
-        the alert may be unread when a write fails because the broker has closed the connection.
-        """
-        if self._tls is None or self._socket is None or type(error).__name__.startswith("SSL"):
-            return error if self._tls is not None else None
-        try:
-            self._socket.recv(1)
-        except OSError as alert:
-            return alert if type(alert).__name__ == "SSLError" else None
-        return None
 
     def _tls_error(self, error: OSError) -> KcliError:
         # Loaded with the context; plaintext clients do without.

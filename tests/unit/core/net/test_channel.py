@@ -43,6 +43,7 @@ class FakeSocket:
         self.room = 1 << 30
         self.closed = False
         self.hidden = b""
+        self.gone = False
         self.options: dict[int, list[int]] = {}
         self.made.append(self)
 
@@ -75,6 +76,8 @@ class FakeSocket:
         return count
 
     def sendmsg(self, buffers: list[memoryview]) -> int:
+        if self.gone:
+            raise BrokenPipeError(errno.EPIPE, "Broken pipe")
         data = b"".join(buffers)[: self.room]
         if not data:
             raise BlockingIOError
@@ -284,6 +287,18 @@ def test_an_answer_completes_its_future(rig: Rig) -> None:
     rig.turn()
     rig.receive(metadata(1, "c"))
     assert future.value.cluster_id == "c"
+
+
+def test_a_response_that_came_before_the_end_counts_where_a_write_fails(rig: Rig) -> None:
+    """A broker that refuses something responds, and closes before it has read what follows."""
+    rig.connect()
+    answered = rig.ask()
+    rig.turn()
+    made()[-1].incoming, made()[-1].gone = [metadata(1, "here"), b""], True
+    unsent = rig.ask()
+    rig.turn()
+    assert answered.value.cluster_id == "here"
+    assert isinstance(unsent.error, ConnectError)
 
 
 @pytest.mark.parametrize("end", [b"", ConnectionResetError(errno.ECONNRESET, "Connection reset by peer")])
@@ -514,6 +529,16 @@ def test_a_client_certificate_refused_after_the_handshake_is_an_auth_error(tls: 
     tls.turn(WRITE)
     context.wrapped[0].incoming = [ssl.SSLError(1, "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED]")]
     tls.turn(READ)
+    assert isinstance(tls.channel.failure, AuthError)
+
+
+def test_an_alert_is_read_where_a_write_fails(tls: Rig) -> None:
+    context = over_tls(tls, FakeContext())
+    tls.turn(WRITE)
+    context.wrapped[0].incoming = [ssl.SSLError(1, "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED]")]
+    context.wrapped[0].gone = True
+    tls.channel.connection.outgoing.append(memoryview(b"more"))
+    tls.channel.flush(tls.selector.clock())
     assert isinstance(tls.channel.failure, AuthError)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from kcli.core import Admin, Producer
 from kcli.core.cluster.brokers import Brokers
-from kcli.core.errors import AuthError, ConnectError, KcliError
+from kcli.core.errors import AuthError, ConfigError, ConnectError, KcliError
 from kcli.core.net.resolve import Address
 from tests.certificates import Authority
 from tests.committing import put
@@ -162,6 +162,30 @@ def test_a_broker_that_is_not_mapped_is_named_with_what_to_add(cluster: FakeClus
     ) as admin:
         (error,) = admin.list_groups().errors.values()
     assert f"broker 2 advertises b-2.internal:{second}, unreachable from here" in str(error)
+    assert f"map.address=b-2.internal:{second}=HOST:PORT" in error.do
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_two_brokers_are_not_one_unless_tls_says_which(
+    cluster: FakeCluster, authority: Authority, tls: bool
+) -> None:
+    """Else the log directories of one would count as those of both. With TLS it may be a router that reads SNI."""
+    options: dict[str, Any] = {}
+    if tls:
+        cluster.use_tls(authority.broker("b-1.internal", "b-2.internal"))
+        options = {"security_protocol": "SSL", "ssl_ca_location": str(authority.ca)}
+    first, second = ports(cluster)
+    with Admin(
+        bootstrap_servers=bootstrap(cluster), map_address=f"*=127.0.0.1:{first}", timeout=10, **options
+    ) as admin:
+        assert len(admin.describe_cluster().brokers) == 2
+        found = admin.list_groups().errors
+    if tls:
+        assert not found
+        return
+    (error,) = found.values()
+    assert isinstance(error, ConfigError)
+    assert f"leads to 127.0.0.1:{first} both for broker 1 and for broker 2" in str(error)
     assert f"map.address=b-2.internal:{second}=HOST:PORT" in error.do
 
 

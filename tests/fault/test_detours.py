@@ -220,7 +220,9 @@ def test_a_mapped_name_that_does_not_exist_is_named_with_its_option(cluster: Fak
     assert "cannot resolve nowhere.invalid, which map.address names" in str(error)
 
 
-def test_socks5_is_given_each_address_of_a_name(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_socks5_is_given_each_address_of_a_name(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of which the first may lead nowhere, as that of a listener which has no IPv6."""
     addresses = ["2001:db8::7", "127.0.0.1"]
     monkeypatch.setattr(

@@ -555,13 +555,14 @@ class Channel:
             return ConnectError(
                 f"no reply to ApiVersions from {self.node} in {waited}",
                 why="the port accepts connections but does not respond",
-                do="check that this is a Kafka broker and that it is not stopped or overloaded",
+                do="check that this is a Kafka broker and that it is not stopped or overloaded, or wait longer with --timeout",
             )
         if self._tls_in_progress:
             return ConnectError(
                 f"no TLS handshake with {self.node} in {waited}",
                 why="the port accepts connections but does not respond",
-                do="check the port and security.protocol, and that the broker is not stopped or overloaded",
+                do="check the port and security.protocol, and that the broker is not stopped or overloaded, or wait longer "
+                "with --timeout",
             )
         if self._tunnel is not None and self._tunnel.has_begun:
             return self._tunnel.overdue(waited)

@@ -211,7 +211,9 @@ def test_an_address_at_which_no_broker_responds_is_followed_by_the_next(rig: Rig
 
 
 @pytest.mark.parametrize("how", UNSERVED)
-def test_of_an_address_that_was_connected_to_more_is_known_than_of_one_that_refuses(rig: Rig, how: str) -> None:
+def test_of_an_address_that_was_connected_to_more_is_known_than_of_one_that_refuses(
+    rig: Rig, how: str
+) -> None:
     FakeSocket.plan = {"10.0.0.2": errno.ECONNREFUSED, "10.0.0.3": errno.ECONNREFUSED}
     rig.channel.open(ADDRESSES)
     rig.turn(WRITE)

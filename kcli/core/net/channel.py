@@ -90,6 +90,7 @@ _MAX_BUFFERS = 64
 _READS_PER_TURN = 16
 _WORTH_WAITING, _MOST_AT_ONCE = 1 << 17, 1 << 20  # bytes
 _ANSWER = 1 << 12  # bytes that are read of a proxy at a time
+_OR_WAIT = "or wait longer with --timeout"
 _CAN_WAIT = sys.platform == "linux"  # not tested on other systems
 
 
@@ -555,14 +556,13 @@ class Channel:
             return ConnectError(
                 f"no reply to ApiVersions from {self.node} in {waited}",
                 why="the port accepts connections but does not respond",
-                do="check that this is a Kafka broker and that it is not stopped or overloaded, or wait longer with --timeout",
+                do=f"check that this is a Kafka broker and that it is not stopped or overloaded, {_OR_WAIT}",
             )
         if self._tls_in_progress:
             return ConnectError(
                 f"no TLS handshake with {self.node} in {waited}",
                 why="the port accepts connections but does not respond",
-                do="check the port and security.protocol, and that the broker is not stopped or overloaded, or wait longer "
-                "with --timeout",
+                do=f"check port and security.protocol, and that the broker is not stopped or overloaded, {_OR_WAIT}",
             )
         if self._tunnel is not None and self._tunnel.has_begun:
             return self._tunnel.overdue(waited)

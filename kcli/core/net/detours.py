@@ -60,8 +60,8 @@ class Detour:
         return [one._replace(beyond=host) for host in hosts for one in there]
 
     def tunnel(self, address: Address) -> Tunnel | None:
-        """The exchange with the proxy at ``address``, for each connection a new one. Raises the error with which the proxy
-        has refused the login, unless this connection may try it again.
+        """The exchange with the proxy at ``address``, for each connection a new one. Raises what the proxy has refused
+        the login with, unless this connection may try it again.
         """
         if self.proxy is None:
             return None

@@ -64,7 +64,7 @@ TRIPS = {
     "groups reset-app g --yes": 17,
     "groups rewind g --to earliest --yes": 12,
     "groups rewind g h --to 2023-11-14T22:15Z --yes": 15,
-    "groups why g": 21,
+    "groups why g": 13,
     "mirror accept-gap --all --to {broker}": 3,
     "mirror check --from {broker} --to {broker}": 6,
     "mirror promote --from {broker} --to {broker} --yes": 6,

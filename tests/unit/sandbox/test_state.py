@@ -78,6 +78,6 @@ def test_a_state_folder_that_cannot_be_made_is_named_before_anything_is_started(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
-    with pytest.raises(SandboxError, match="cannot create the directory .*/file/kcli/sandboxes") as caught:
+    with pytest.raises(SandboxError, match=r"cannot create the directory .*/file/kcli/sandboxes") as caught:
         Sandbox("one").up()
     assert caught.value.do == "set XDG_STATE_HOME to a writable directory"

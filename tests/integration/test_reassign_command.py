@@ -176,7 +176,7 @@ def test_the_replication_factor_goes_up_and_down(
         plan = str(tmp_path / "plan.json")
         kcli(kafka3, state, "reassign", "plan", "--topic", name, "--replication-factor", str(factor), plan)
         kcli(kafka3, state, "reassign", "run", plan, "--watch", "--yes")
-        assert [len(row) for row in replicas(kafka3, name)] == [factor] * 3
+        until(lambda: [len(row) for row in replicas(kafka3, name)] == [factor] * 3)  # noqa: B023 - at once
     assert sorted(replicas(kafka3, name)) == [[1], [2], [3]]
 
 

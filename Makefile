@@ -7,6 +7,7 @@ CACHE := .cache
 BIN   := $(CACHE)/venv/bin
 PY    := $(BIN)/python
 PYTEST := $(PY) -m pytest -p tests.checks.skips
+PACKAGING := $(CACHE)/packaging
 
 export PIP_CACHE_DIR := $(CURDIR)/$(CACHE)/pip
 export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/$(CACHE)/hypothesis
@@ -285,7 +286,6 @@ audit: $(SUPPLY)/ready
 	    { echo 'make audit: a package has an advisory, or the registry in use serves none: see above' >&2; exit 1; }
 
 # Versions of their own, fixed in tools/packaging/requirements.txt.
-PACKAGING := $(CACHE)/packaging
 $(PACKAGING)/ready: tools/packaging/requirements.txt | venv
 	@$(PY) -m venv --clear $(PACKAGING)
 	@$(PACKAGING)/bin/python -m pip install --quiet --disable-pip-version-check -r tools/packaging/requirements.txt

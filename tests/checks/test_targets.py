@@ -56,6 +56,16 @@ def test_a_test_with_any_markers_runs_once(marks: tuple[str, ...]) -> None:
     assert len(found) == 1, (marks, found)
 
 
+def test_make_can_make_all_that_its_list_has() -> None:
+    """A prerequisite by the name of a variable that is defined further down is another file."""
+    targets = set(
+        re.findall(r"^make ([a-z-]+)", printed("help").replace("echo '", "").replace('echo "', ""), re.M)
+    )
+    assert {*TARGETS, "dist", "site", "fuzz"} < targets
+    for target in targets:
+        assert printed(target), target
+
+
 def test_the_expressions_know_no_other_marker() -> None:
     words = {word for runs in RUNS.values() for run in runs for word in re.findall(r"\w+", expression(run))}
     assert words - {"and", "not", "or"} == set(MARKERS)

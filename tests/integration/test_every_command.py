@@ -165,6 +165,7 @@ def broker(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
     version, folder = version_of(pytestconfig), tmp_path_factory.mktemp("walk")
     plaintext, sasl, controller = choose_ports(3, ANY, is_port_free, rng=random.Random())
     for name, text in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).touch(0o600)
         (folder / name).write_text(text.replace("{address}", f"{HOST}:{sasl}"))
     extra = _properties(version, sasl, plaintext, controller)

@@ -154,7 +154,8 @@ def arm64(broker: str) -> Iterator[str]:
             yield f"--version -v is not of aarch64 with {NATIVE} kernels: {version.out}"
         for codec in ("gzip", "snappy", "lz4", "zstd"):
             topic = f"arm64-{codec}"
-            sent = home.run([*words, "produce", topic, "-b", broker, "-z", codec, "--value", "x" * 1000])
+            made = ("--value", "x" * 1000, "--allow-auto-topic-creation")
+            sent = home.run([*words, "produce", topic, "-b", broker, "-z", codec, *made])
             yield from failed(f"produce with {codec}", sent)
             read = home.run([*words, "consume", topic, "-b", broker, "-n", "1", "-f", "%v"])
             yield from failed(f"consume with {codec}", read)

@@ -10,7 +10,7 @@ RUN sed -n 's/^\([a-z0-9.-]*==[^ ]*\)\( ;[^\\]*\)\{0,1\}.*/\1\2/p' /build/requir
     && python -m venv /opt/kcli \
     && wheel=$(ls /build/*_"$(uname -m)".whl) \
     && /opt/kcli/bin/pip install --no-cache-dir --only-binary :all: --constraint /build/versions.txt \
-        "${wheel}[fast,schemas,zookeeper,exporter,yaml,pkcs12,msk-iam,glue]" \
+        "${wheel}[fast,schemas,zookeeper,exporter,pkcs12,msk-iam,glue]" \
     && /opt/kcli/bin/pip uninstall --yes pip
 
 FROM python:${PYTHON}

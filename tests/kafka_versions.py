@@ -51,9 +51,13 @@ LACKS: Mapping[str, Mapping[Sequence[str], str]] = {
     "features upgrade": {("2.8.2", "3.0.2"): "there is no feature metadata.version"},
     "features downgrade": {("2.8.2", "3.0.2", "3.3.2", "3.9.2"): "there is no feature transaction.version"},
     "groups list --type": {("2.8.2", "3.0.2", "3.3.2"): "cannot filter groups by type"},
+    "quorum describe": {("2.8.2", "3.0.2"): "does not offer DescribeQuorum"},
     **{
-        key: {("2.8.2", "3.0.2"): "does not offer DescribeQuorum"}
-        for key in ("quorum add-controller", "quorum describe", "quorum remove-controller")
+        key: {
+            ("2.8.2", "3.0.2"): "does not offer DescribeQuorum",
+            ("3.3.2",): "the voters of this quorum cannot be changed",  # nor can any of it, before Kafka 3.9
+        }
+        for key in ("quorum add-controller", "quorum remove-controller")
     },
     **{
         key: {("3.3.2",): _TOKENS}

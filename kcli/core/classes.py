@@ -605,6 +605,10 @@ class _NamedTuple(metaclass=_Named):
 # --- enumerations ----------------------------------------------------------------------------------------
 
 
+_set_of_class = type.__setattr__
+_FIXED = ("name", "value")
+
+
 class _Members(type):
     """Makes a class whose objects are the numbers or texts that are written in it, each once."""
 
@@ -618,14 +622,15 @@ class _Members(type):
         }
         for key in values:
             del space[key]
+        space["__members__"] = members = {}
+        space["_by_value"] = by_value = {}
         made: Any = super().__new__(mcs, name, bases, space)
-        made.__members__ = members = {}
-        made._by_value = by_value = {}
         for key, value in values.items():
             member: Any = int.__new__(made, value) if issubclass(made, int) else object.__new__(made)
-            member.name, member.value = key, value
+            _set(member, "name", key)
+            _set(member, "value", value)
             members[key] = by_value[value] = member
-            setattr(made, key, member)
+            _set_of_class(made, key, member)
         if len(by_value) != len(members):
             raise ValueError(f"two names of {name} have the same value")
         return made
@@ -636,6 +641,16 @@ class _Members(type):
         if found is None:
             raise ValueError(f"{value!r} is not a valid {cls.__qualname__}")
         return found
+
+    def __setattr__(cls, name: str, value: object) -> None:
+        if name in cls.__members__:
+            raise AttributeError(f"cannot reassign member {name!r}")
+        _set_of_class(cls, name, value)
+
+    def __delattr__(cls, name: str) -> None:
+        if name in cls.__members__:
+            raise AttributeError(f"cannot delete member {name!r}")
+        super().__delattr__(name)
 
     def __getitem__(cls, name: str) -> Any:
         return cls.__members__[name]
@@ -652,6 +667,16 @@ class _Enum(metaclass=_Members):
 
     name: str
     value: Any
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in _FIXED:
+            raise AttributeError(f"{self} cannot set attribute {name!r}")
+        _set(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        if name in _FIXED:
+            raise AttributeError(f"{self} cannot delete attribute {name!r}")
+        object.__delattr__(self, name)
 
     def __str__(self) -> str:
         return f"{self.__class__.__name__}.{self.name}"

@@ -16,6 +16,7 @@ from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
 from kcli.core.secret import Secret
 from kcli.core.types import CODEC_NAMES
+from kcli.core.version import __version__
 
 O = TypeVar("O", bound="ClientOptions")  # noqa: E741 - O for Options
 
@@ -570,7 +571,7 @@ class Vocabulary:
         near = near_names(key, self.fields)
         raise ConfigError(
             f"unknown option {key!r}" + (f" in {origin}" if origin else ""),
-            why=f"no option of {self._whose} has this name",
+            why=f"no option of {self._whose} has this name in kcli {__version__}",
             do=f"did you mean {near[0]!r}?"
             if near
             else self._hint or f"there are {', '.join(sorted(self.fields))}",

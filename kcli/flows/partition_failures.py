@@ -35,5 +35,7 @@ def grouped_failures(what: str, errors: Mapping[TopicPartition, KcliError]) -> l
 
 
 def reason(error: KcliError) -> str:
-    """Why, without the partition where the cause says it; a broker that is too old is named."""
-    return str(error) if isinstance(error, UnsupportedError) else error.why or error.what
+    """Why, without the partition where the cause says it; a broker that is too old, and a file, are named."""
+    from kcli.files.journal_folder import JournalError  # few runs need it
+
+    return str(error) if isinstance(error, UnsupportedError | JournalError) else error.why or error.what

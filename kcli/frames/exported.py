@@ -55,7 +55,7 @@ def read_export(
     what the manifest says; NotFoundError for a topic or partition that is not in it. A warning names gaps: what the
     cluster had removed before it was exported.
     """
-    check_pyarrow("read_export needs", extra="lake")
+    check_pyarrow("read_export needs it", extra="lake")
     from kcli.frames.export_frame import ExportFrame  # pyarrow: an extra
 
     store = open_store(canonical(os.path.expanduser(location)))

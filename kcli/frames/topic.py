@@ -119,7 +119,7 @@ def typed_parts(
                 why=f"the columns are {', '.join(columns)}",
                 do=f"add {part} to columns, or leave {part}_serde out",
             )
-    check_pyarrow("typed columns need", extra="lake")
+    check_pyarrow("typed columns need it", extra="lake")
     from kcli.pipeline.typed.columns import TypedParts, check_undecodable  # pyarrow: an extra
 
     check_undecodable(undecodable)

@@ -109,7 +109,7 @@ def write_topic(
     with open_serdes(specs, client.registry, writing=True) as serdes, Producer(client.options) as producer:
         layout = _Layout(given, serdes)
         if given or specs or _is_pandas(frame):
-            check_pyarrow("write_topic needs for pandas, names of columns and serdes", extra="lake")
+            check_pyarrow("write_topic needs it for pandas, names of columns and serdes", extra="lake")
         if find_spec("pyarrow") is not None:
             tables = _tables(frame, topic, layout)
         with progress_line("written", progress) as bar:

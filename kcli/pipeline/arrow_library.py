@@ -7,10 +7,10 @@ from kcli.core.extras import installation
 
 
 def check_pyarrow(purpose: str, *, otherwise: str = "", extra: str = "spark") -> None:
-    """ConfigError without pyarrow. ``purpose``: what needs it; ``otherwise``: what else can be done."""
+    """ConfigError without pyarrow. ``purpose``: what needs it, as a clause; ``otherwise``: what else can be done."""
     if find_spec("pyarrow") is None:
         raise ConfigError(
-            f"pyarrow is not installed, which {purpose}",
+            f"pyarrow is not installed, and {purpose}",
             why="it is an extra of kcli",
             do=installation(extra) + (f", or {otherwise}" if otherwise else ""),
         )

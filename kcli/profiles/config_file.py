@@ -24,6 +24,7 @@ from typing import Any
 
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
+from kcli.core.version import __version__
 from kcli.profiles.profile import COLORS, MARKS, RECORD_FORMATS, Pair, Profile, Report
 from kcli.profiles.secret_keys import COMMAND, absolute, source_key
 
@@ -127,7 +128,7 @@ class ConfigFile:
                 report(
                     ConfigError(
                         f"unknown key {key!r} in {self.origin(key)}",
-                        why="the file has current, [defaults] and [profiles.NAME]",
+                        why=f"with kcli {__version__} the file has current, [defaults] and [profiles.NAME]",
                         do=f"did you mean {near[0]!r}?"
                         if near
                         else "options belong to [defaults] or [profiles.NAME]",

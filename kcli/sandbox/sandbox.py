@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kcli.core.classes import replace
+from kcli.files.atomic import make_private_folder
 from kcli.files.lock import file_lock
 from kcli.output.progress import counted
 from kcli.sandbox import launch, process
@@ -283,6 +284,7 @@ class Sandbox:
 
     def _locked(self, doing: str, timeout: float = _LOCK_TIMEOUT) -> AbstractContextManager[None]:
         path = lock_path(self.name)
+        make_private_folder(path.parent, SandboxError)
         return file_lock(path, timeout=timeout, doing=f"{doing} sandbox {self.name}")
 
 

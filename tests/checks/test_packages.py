@@ -2,15 +2,19 @@
 
 import base64
 import hashlib
+import os
 import re
 import shlex
 import tomllib
 import zipfile
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests.fake.cluster import FakeCluster
 from tests.lines import PATHS
@@ -172,12 +176,52 @@ def test_docker_copies_what_is_not_ignored_and_runs_as_nobody_special() -> None:
     assert copied == ["requirements.lock dist/kcli_kafka-*-abi3-manylinux*.whl"]
     assert kept == ["requirements.lock", "dist/*.whl"]
     assert re.search(r"^USER [1-9]\d*$", dockerfile, re.M)
-    extras = re.search(r"wheel\}\[([a-z0-9,-]+)\]", dockerfile)
-    assert extras
-    assert set(extras[1].split(",")) < PYPROJECT["project"]["optional-dependencies"].keys() - {
-        "sandbox",
-        "spark",
-    }
+
+
+def test_the_page_names_the_extras_that_packages_lack() -> None:
+    """All others are in each of them."""
+    page = " ".join((ROOT / "docs" / "install.md").read_text().split())
+    said = re.search(r"all extras except ([^.]*)\.", page)
+    image = re.search(r"the image has neither ([^.]*)\.", page)
+    assert said
+    assert image
+    lacking, of_image = (set(re.findall(r"`([a-z0-9-]+)`", one[1])) for one in (said, image))
+    schemas = {"avro", "protobuf", "jsonschema"}
+    extras = PYPROJECT["project"]["optional-dependencies"].keys() - {"dev", "test", "yaml"} - schemas
+    listed = re.search(r"^extras='(.*)'$", (ROOT / "tools" / "packaging" / "extras.sh").read_text(), re.M)
+    assert listed
+    assert set(listed[1].split()) == extras - lacking
+    copied = re.search(r"wheel\}\[([a-z0-9,-]+)\]", (ROOT / "Dockerfile").read_text())
+    assert copied
+    assert set(copied[1].split(",")) == extras - lacking - of_image
+
+
+def default_installation() -> dict[str, int]:
+    """The bytes of files of each distribution that kcli needs without an extra."""
+    found: dict[str, int] = {}
+    todo = list(PYPROJECT["project"]["dependencies"])
+    while todo:
+        requirement = Requirement(todo.pop())
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+            continue
+        one = metadata.distribution(requirement.name)
+        name = canonicalize_name(requirement.name)
+        if name not in found:
+            files = [file.locate() for file in one.files or () if file.suffix != ".pyc"]
+            found[name] = sum(os.path.getsize(path) for path in files if os.path.exists(path))
+            todo += one.requires or ()
+    return found
+
+
+def test_the_page_names_what_weighs_a_megabyte() -> None:
+    page = (ROOT / "docs" / "install.md").read_text()
+    rows = re.findall(r"^\| ([^|]+) \| ([0-9.]+) \|", page, re.M)
+    said = {canonicalize_name(row[0].partition(",")[0]): float(row[1]) for row in rows}
+    heavy = {name: size / 1e6 for name, size in default_installation().items() if size >= 1e6}
+    assert len(heavy) >= 5
+    assert {name for name in heavy if not 0.75 <= heavy[name] / said.get(name, 0.01) <= 1.25} == set()
+    (total,) = re.findall(r"default installation is (\d+) MB", page)
+    assert abs(sum(float(row[1]) for row in rows) - int(total)) < 1
 
 
 # --- wheels with the C kernels --------------------------------------------------------------------------

@@ -160,6 +160,18 @@ def test_what_cannot_be_read_is_missing(cluster: FakeCluster) -> None:
     assert "the next record of t-0" in [part["what"] for part in document["missing"]]
 
 
+def test_a_damaged_record_hides_that_of_its_own_partition_alone(cluster: FakeCluster) -> None:
+    tp = TopicPartition("t", 1)
+    damaged = bytearray(batch_of([Record(*tp, 1, 0, 0, b"k", b"v")]).raw)
+    damaged[-1] ^= 0xFF
+    cluster.append(*tp, bytes(damaged))
+    document = json.loads(why(cluster, "g", "-o", "json", code=6).out)
+    assert [part["what"] for part in document["missing"]] == ["the next record of t-1"]
+    shown = {part["partition"]: part["next"] for part in document["items"][0]["partitions"]}
+    assert shown[1] is None
+    assert shown[0]["offset"] == 3
+
+
 def test_what_is_no_group(cluster: FakeCluster) -> None:
     done = why(cluster, "gg", code=1)
     assert "group gg does not exist" in done.err

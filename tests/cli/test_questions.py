@@ -43,6 +43,11 @@ WITHOUT_A_QUESTION = {
     "pipeline replay": "tests/pipeline/test_replay_command.py",
     "pipeline verify": "it asks before a repair: tests/pipeline/test_verify.py",
 }
+WITHOUT_A_JOURNAL = {
+    "brokers unregister", "configs alter", "elect-leaders", "groups remove-members", "quotas alter", "reassign cancel",
+    "tokens create", "tokens expire", "tokens renew", "topics alter", "topics trim", "txn abort", "users set",
+}  # fmt: skip
+"""The others keep what was there on this machine, before they change it."""
 MEMBER = "member"
 UNDONE = "20261121-091403-3fa9c1"
 LINES = {
@@ -105,9 +110,9 @@ class World:
         one.client = self._stack.enter_context(RawClient(self.cluster.address(self.cluster.leader("t", 1))))
         assert one.produce(0, b"a", partition=1) == 0
 
-    def run(self, line: str, *more: str) -> Done:
+    def run(self, line: str, *more: str, state: str = "state") -> Done:
         words = line.format(dir=self.folder).split()
-        folders = {"XDG_STATE_HOME": str(self.folder / "state"), "XDG_CONFIG_HOME": str(self.folder)}
+        folders = {"XDG_STATE_HOME": str(self.folder / state), "XDG_CONFIG_HOME": str(self.folder)}
         # No terminal.
         return kcli(*words, *more, bootstrap=self.cluster.bootstrap, stdin=b"y\n", **folders)
 
@@ -147,3 +152,19 @@ def test_nothing_is_changed_without_an_answer(world: World, path: str) -> None:
     done = world.run(line, "--yes")
     assert done.code == 0, done.err
     assert world.changes(since)
+
+
+@pytest.mark.parametrize("path", sorted((CHANGING | SOMETIMES) - WITHOUT_A_QUESTION.keys() - {"undo"}))
+def test_nothing_is_changed_where_the_journal_cannot_be_written(world: World, path: str) -> None:
+    """Nor does it say that something may have been, or how to undo it."""
+    world.prepare(path)
+    (world.folder / "file").touch()
+    since = len(world.cluster.requests)
+    done = world.run(LINES.get(path, line_of(path)), "--yes", state="file/state")
+    assert "Undo with" not in done.err
+    assert "may have been" not in done.err
+    if path in WITHOUT_A_JOURNAL:
+        assert done.code == 0, done.err
+    else:
+        assert (done.code, world.changes(since)) == (1, []), done.err
+        assert "cannot create the directory" in done.err

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateReques
 from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kcli.core.secret import Secret
 from kcli.core.types import ProducerRecord
+from tests.certificates import Authority
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.script import FOREVER
@@ -54,10 +56,19 @@ def test_each_mechanism_authenticates(mechanism: str) -> None:
 
 
 @pytest.mark.case("S2", "X13")
+@pytest.mark.parametrize("tls", [False, True])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_a_wrong_secret_is_sent_once_to_one_of_three_brokers(mechanism: str) -> None:
+def test_a_wrong_secret_is_sent_once_to_one_of_three_brokers(
+    mechanism: str, tls: bool, tmp_path: Path
+) -> None:
+    """Also where the broker has closed the connection before the request behind the secret is written."""
     with FakeCluster(3, topics={"t": 3}, sasl=users()) as cluster:
-        error, took = failure(cluster, **login(mechanism, secret=WRONG))
+        options = login(mechanism, secret=WRONG)
+        if tls:
+            authority = Authority(tmp_path)
+            cluster.use_tls(authority.broker("127.0.0.1"))
+            options |= {"security_protocol": "SASL_SSL", "ssl_ca_location": str(authority.ca)}
+        error, took = failure(cluster, **options)
         assert isinstance(error, AuthError)
         assert error.exit_code == 4
         assert f"authentication as alice with {mechanism} failed" in error.what

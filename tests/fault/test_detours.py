@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from kcli.core import Admin, Producer
-from kcli.core.errors import AuthError, ConnectError, KcliError
+from kcli.core.cluster.brokers import Brokers
+from kcli.core.errors import AuthError, ConfigError, ConnectError, KcliError
+from kcli.core.net.resolve import Address
 from tests.certificates import Authority
 from tests.committing import put
 from tests.fake.cluster import FakeCluster
@@ -163,6 +165,30 @@ def test_a_broker_that_is_not_mapped_is_named_with_what_to_add(cluster: FakeClus
     assert f"map.address=b-2.internal:{second}=HOST:PORT" in error.do
 
 
+@pytest.mark.parametrize("tls", [False, True])
+def test_two_brokers_are_not_one_unless_tls_says_which(
+    cluster: FakeCluster, authority: Authority, tls: bool
+) -> None:
+    """Else the log directories of one would count as those of both. With TLS it may be a router that reads SNI."""
+    options: dict[str, Any] = {}
+    if tls:
+        cluster.use_tls(authority.broker("b-1.internal", "b-2.internal"))
+        options = {"security_protocol": "SSL", "ssl_ca_location": str(authority.ca)}
+    first, second = ports(cluster)
+    with Admin(
+        bootstrap_servers=bootstrap(cluster), map_address=f"*=127.0.0.1:{first}", timeout=10, **options
+    ) as admin:
+        assert len(admin.describe_cluster().brokers) == 2
+        found = admin.list_groups().errors
+    if tls:
+        assert not found
+        return
+    (error,) = found.values()
+    assert isinstance(error, ConfigError)
+    assert f"leads to 127.0.0.1:{first} both for broker 1 and for broker 2" in str(error)
+    assert f"map.address=b-2.internal:{second}=HOST:PORT" in error.do
+
+
 @pytest.mark.parametrize("scheme", ["socks5h", "http"])
 def test_refusals_of_a_proxy_are_said(cluster: FakeCluster, scheme: str) -> None:
     with Proxy({}) as proxy:
@@ -192,6 +218,24 @@ def test_refusals_of_a_proxy_are_said(cluster: FakeCluster, scheme: str) -> None
 def test_a_mapped_name_that_does_not_exist_is_named_with_its_option(cluster: FakeCluster) -> None:
     error = refusal(cluster, map_address="*.internal=nowhere.invalid")
     assert "cannot resolve nowhere.invalid, which map.address names" in str(error)
+
+
+def test_socks5_is_given_each_address_of_a_name(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of which the first may lead nowhere, as that of a listener which has no IPv6."""
+    addresses = ["2001:db8::7", "127.0.0.1"]
+    monkeypatch.setattr(
+        "kcli.core.cluster.brokers.Brokers.__init__.__kwdefaults__",
+        Brokers.__init__.__kwdefaults__
+        | {"resolve": lambda _host, port: [Address(socket.AF_INET, (one, port)) for one in addresses]},
+    )
+    with (
+        Proxy() as proxy,
+        Admin(bootstrap_servers=bootstrap(cluster), proxy_url=proxy.url("socks5")) as admin,
+    ):
+        assert len(admin.describe_cluster().brokers) == 2
+    assert [host for host, _port in proxy.asked] == addresses * (len(proxy.asked) // 2)
 
 
 def test_the_other_kind_of_proxy_is_recognized(cluster: FakeCluster) -> None:

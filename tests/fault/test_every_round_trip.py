@@ -4,6 +4,7 @@ As ``test_round_trips`` counts them, on a cluster of one broker: the lines are t
 number means that it is to be lowered here.
 """
 
+import json
 import shlex
 import subprocess
 from collections.abc import Callable
@@ -12,10 +13,12 @@ from tempfile import mkdtemp
 
 import pytest
 
+from kcli.core.clock import wall_ms
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.distance import Distance
+from tests.fake.scram_store import Credential
 from tests.fault.test_slow_links import LINES, export_for, seeded, write_files
 from tests.run import KCLI, environment
 from tests.warm_kcli import WarmPopen
@@ -61,7 +64,7 @@ TRIPS = {
     "groups reset-app g --yes": 17,
     "groups rewind g --to earliest --yes": 12,
     "groups rewind g h --to 2023-11-14T22:15Z --yes": 15,
-    "groups why g": 21,
+    "groups why g": 13,
     "mirror accept-gap --all --to {broker}": 3,
     "mirror check --from {broker} --to {broker}": 6,
     "mirror promote --from {broker} --to {broker} --yes": 6,
@@ -142,6 +145,16 @@ MANY = {
     "groups rewind {groups} --to earliest --dry-run": 6,
     "groups rewind {groups} --to 2023-11-14T22:15Z --dry-run": 8,
     "groups import {dir}/many.csv --dry-run": 6,
+    "groups why {group}": 13,
+    "groups create new {topic_options} --from 0 --yes": 12,
+    "groups copy {group} new --yes": 14,
+    "groups delete-offsets {group} {topic_options} --yes": 10,
+    "reassign run {dir}/moves.json --yes": 4,
+    "apply {dir}/many.yaml --yes": 9,
+    "diff {dir}/many.yaml": 3,
+    "users list {users}": 2,
+    "tokens expire {tokens} --yes --allow-plaintext-secrets": 5,
+    "tokens renew {tokens} --for 1h --yes --allow-plaintext-secrets": 5,
 }
 """With one item as with ``_ITEMS``."""
 _ITEMS = 20
@@ -188,19 +201,31 @@ def of_items(line: str, count: int, folder: Path) -> int:
     (folder / "many.csv").write_text(
         "".join(f"{group},{topic},0,3\n" for group, topic in zip(groups, topics, strict=True))
     )
+    resource = "{apiVersion: kcli/v1, kind: Topic, metadata: {name: %s}, spec: {config: {retention.ms: 5}}}\n"
+    (folder / "many.yaml").write_text("---\n".join(resource % topic for topic in topics))
+    moves = [{"topic": topic, "partition": 0, "replicas": [1]} for topic in topics]
+    (folder / "moves.json").write_text(json.dumps({"partitions": moves}))
     with FakeCluster(1, topics=dict.fromkeys(topics, 2)) as cluster:
+        for number in range(count):
+            cluster.tokens.add(wall_ms(), "ANONYMOUS", token_id=f"token{number}")
+            cluster.scram.changed[f"u{number}", 1] = Credential(b"salt", 4_096, b"", b"")
+        if "{group}" in line:
+            commit(cluster, "of-all", {TopicPartition(topic, 0): OffsetAndMetadata(1) for topic in topics})
         for group, topic in zip(groups, topics, strict=True):
             put(cluster, topic, 0)
             commit(cluster, group, {TopicPartition(topic, 0): OffsetAndMetadata(5)})
         words = {
             "topics": " ".join(topics),
             "groups": " ".join(groups),
+            "group": "of-all",
+            "users": " ".join(f"u{number}" for number in range(count)),
+            "tokens": " ".join(f"token{number}" for number in range(count)),
             "new": " ".join(f"n{number}" for number in range(count)),
             "topic_options": " ".join(f"--topic {topic}" for topic in topics),
             "confirm": " ".join(f"--confirm {topic}" for topic in topics),
             "dir": str(folder),
         }
-        return counted(line.format(**words), cluster, folder, (0, 8))
+        return counted(line.format(**words), cluster, folder, (0, 6, 8))
 
 
 def test_every_line_has_a_number() -> None:

@@ -1,7 +1,8 @@
 # shellcheck shell=sh disable=SC2154 # tools: in the script that reads this file
 # What the .pex and the .deb bring, as both cannot be extended; sourced by their scripts.
 #
-# Not spark, whose users have a Spark, nor kerberos, which is compiled against the libraries of the system.
+# Not spark, whose users have a Spark, nor lake and sql, whose libraries are larger than all others together, nor kerberos,
+# which is compiled against the libraries of the system.
 extras='sandbox fast schemas zookeeper keyring exporter pkcs12 msk-iam glue'
 
 # requirements FILE: these extras in the versions of requirements.lock, with hashes.

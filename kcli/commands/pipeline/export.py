@@ -372,7 +372,7 @@ def export(inv: Invocation, /, **given: Any) -> int:
     from kcli.pipeline.store.urls import canonical
 
     if asked.form not in ("ndjson", "csv", "raw"):
-        check_pyarrow("writes Parquet", otherwise="--format ndjson")
+        check_pyarrow("it writes Parquet", otherwise="--format ndjson")
     folder = canonical(asked.folder)
     appends = asked.append or asked.form in TABLES
     topics = Topics(asked.topics, "pipeline export", leave_out=appends)

@@ -110,7 +110,7 @@ def import_topics(
             why="a position is one of a partition, whose records go to several by key",
             do="leave one of them out",
         )
-    check_pyarrow("reads Parquet and prepares records")
+    check_pyarrow("it reads Parquet and prepares records")
     tasks = chosen_runner(inv, tasks, "import")
     folder = canonical(folder)
     # Before files are read: it refuses what the profile forbids.

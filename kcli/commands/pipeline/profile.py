@@ -114,7 +114,7 @@ def profile(
         write_page,
     )
 
-    check_pyarrow("counts")
+    check_pyarrow("it computes the profile")
     with_serdes = serde_texts(serdes, inv.configuration.registry_options)
     tasks = chosen_runner(inv, tasks, "profile")
     spec = wanted_range("profile", offset=offset, since=since, until=until, exact_times=exact_times)

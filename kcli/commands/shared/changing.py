@@ -70,11 +70,6 @@ class _ChangeRun:
         plan = self._asked(plan)
         try:
             after = self._acted(plan)
-        except BaseException:  # Ctrl-C, too: it is not known then what was changed
-            for warning in self.change.stopped(plan):
-                self.inv.talk.warn(warning)
-            self._say_undo()
-            raise
         finally:
             self._clean_up()
         said = {id(item.error) for item in plan}
@@ -141,12 +136,19 @@ class _ChangeRun:
         return now
 
     def _acted(self, plan: Plan) -> list[Item[Any, Any]]:
-        """The act, after its journal; which goes again if nothing can have been changed."""
+        """The act, after its journal; which goes again if nothing can have been changed. Without it nothing is done."""
         todo = planned(plan)
-        self.journal = self.change.journal(self.admin, todo) if todo else None
-        if self.journal is not None:
-            self.journal.write(self.cluster)
-        after = self.change.act(self.admin, plan)
+        journal = self.change.journal(self.admin, todo) if todo else None
+        if journal is not None:
+            journal.write(self.cluster)
+        self.journal = journal
+        try:
+            after = self.change.act(self.admin, plan)
+        except BaseException:  # Ctrl-C, too: it is not known then what was changed
+            for warning in self.change.stopped(plan):
+                self.inv.talk.warn(warning)
+            self._say_undo()
+            raise
         if self.journal is not None and not self.change.may_have_changed:
             self.journal.remove()
             self.journal = None

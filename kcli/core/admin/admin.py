@@ -554,13 +554,17 @@ class Admin:
         """The delegation tokens of these owners, or of all, as far as this client may see them."""
         return operations.delegation_tokens.describe_tokens(self.cluster, owners, self._start())
 
-    def renew_token(self, token: DelegationToken, period_ms: int = -1) -> int:
-        """Moves the expiry of a token to ``period_ms`` from now (-1: the brokers' period); returns it in ms."""
-        return operations.delegation_tokens.renew_token(self.cluster, token, period_ms, self._start())
+    def renew_tokens(
+        self, tokens: Collection[DelegationToken], period_ms: int = -1
+    ) -> dict[str, int | KcliError]:
+        """Moves the expiry of tokens to ``period_ms`` from now (-1: the brokers' period): for each id the time in ms."""
+        return operations.delegation_tokens.renew_tokens(self.cluster, tokens, period_ms, self._start())
 
-    def expire_token(self, token: DelegationToken, period_ms: int = -1) -> int:
-        """Has a token expire ``period_ms`` from now, or removes it at once (-1); returns the time in ms."""
-        return operations.delegation_tokens.expire_token(self.cluster, token, period_ms, self._start())
+    def expire_tokens(
+        self, tokens: Collection[DelegationToken], period_ms: int = -1
+    ) -> dict[str, int | KcliError]:
+        """Has tokens expire ``period_ms`` from now, or removes them at once (-1): for each id the time in ms."""
+        return operations.delegation_tokens.expire_tokens(self.cluster, tokens, period_ms, self._start())
 
     # --- groups --------------------------------------------------------------------------------------
 

@@ -5,11 +5,14 @@ nothing is asked over a connection that is not encrypted unless that is allowed.
 """
 
 import base64
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 
 from kcli.core.admin.plaintext import refuse_plaintext
 from kcli.core.classes import dataclass, field
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
+from kcli.core.cluster.fanout import Items, Part, fan_out
+from kcli.core.cluster.routes import ToController
+from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import NONE
 from kcli.core.errors import BrokerError, KcliError, OutcomeUnknownError, UnsupportedError
 from kcli.core.future import Future
@@ -184,26 +187,52 @@ def describe_tokens(
         raise _too_old(error) from error
 
 
-def renew_token(cluster: Cluster, token: DelegationToken, period_ms: int, deadline: float) -> int:
-    """Moves the expiry to ``period_ms`` from now, or by the brokers' own period; returns it. Not beyond ``max_at``."""
-    request = RenewDelegationTokenRequest(hmac=_bytes(token.hmac), renew_period_ms=period_ms)
-    return _new_expiry(cluster, request, f"renewing token {token.id}", deadline)
+def renew_tokens(
+    cluster: Cluster, tokens: Collection[DelegationToken], period_ms: int, deadline: float
+) -> dict[str, int | KcliError]:
+    """Moves the expiry of each to ``period_ms`` from now, or by the brokers' own period, but not beyond ``max_at``: when
+    it is, by the token's id.
+    """
+
+    def request(token: DelegationToken) -> Request:
+        return RenewDelegationTokenRequest(hmac=_bytes(token.hmac), renew_period_ms=period_ms)
+
+    return _new_expiries(cluster, tokens, request, "renewing token", deadline)
 
 
-def expire_token(cluster: Cluster, token: DelegationToken, period_ms: int, deadline: float) -> int:
-    """Has a token expire ``period_ms`` from now; SERVER_DEFAULT removes it at once. Returns the time."""
-    request = ExpireDelegationTokenRequest(hmac=_bytes(token.hmac), expiry_time_period_ms=period_ms)
-    return _new_expiry(cluster, request, f"expiring token {token.id}", deadline)
+def expire_tokens(
+    cluster: Cluster, tokens: Collection[DelegationToken], period_ms: int, deadline: float
+) -> dict[str, int | KcliError]:
+    """Has tokens expire ``period_ms`` from now; SERVER_DEFAULT removes them at once. The times, by the tokens' ids."""
+
+    def request(token: DelegationToken) -> Request:
+        return ExpireDelegationTokenRequest(hmac=_bytes(token.hmac), expiry_time_period_ms=period_ms)
+
+    return _new_expiries(cluster, tokens, request, "expiring token", deadline)
 
 
-def _new_expiry(cluster: Cluster, request: Request, what: str, deadline: float) -> int:
+def _new_expiries(
+    cluster: Cluster,
+    tokens: Collection[DelegationToken],
+    request: Callable[[DelegationToken], Request],
+    what: str,
+    deadline: float,
+) -> dict[str, int | KcliError]:
+    """A request has one token: all of them are on their way at the same time."""
     check_encrypted(cluster.options)
 
-    def check(response: RenewDelegationTokenResponse | ExpireDelegationTokenResponse) -> int:
-        _raise(response.error_code, what)
-        return response.expiry_timestamp_ms
+    def ask(_broker: Broker, items: Items[str, DelegationToken]) -> list[Part[str]]:
+        return [Part(request(token), [key]) for key, token in items]
 
-    return cluster.call(lambda: cluster.send(request, CONTROLLER), check, deadline, what)
+    def read(
+        response: RenewDelegationTokenResponse | ExpireDelegationTokenResponse, part: Part[str]
+    ) -> Iterator[tuple[str, int | KcliError, int]]:
+        code = response.error_code
+        for key in part.keys:
+            yield key, _error(code, f"{what} {key}") if code != NONE else NONE, response.expiry_timestamp_ms
+
+    items = {token.id: token for token in tokens}
+    return fan_out(cluster, items, ToController(cluster), ask, read, deadline, what)
 
 
 def _token(row: DescribedDelegationToken) -> DelegationToken:
@@ -230,7 +259,11 @@ def _bytes(hmac: Secret) -> bytes:
 
 def _raise(code: int, what: str) -> None:
     if code != NONE:
-        raise BrokerError(code, what, message=_TEXTS.get(code, ""), do=_REMEDIES.get(code, ""), needs=())
+        raise _error(code, what)
+
+
+def _error(code: int, what: str) -> BrokerError:
+    return BrokerError(code, what, message=_TEXTS.get(code, ""), do=_REMEDIES.get(code, ""), needs=())
 
 
 def _too_old(error: UnsupportedError) -> KcliError:

@@ -175,6 +175,8 @@ class Brokers:
 
     def rename(self, bootstrap: Node, node: Node) -> None:
         """The bootstrap address turned out to be ``node``: its connection becomes that node's."""
+        if self._detours is not None:
+            self._detours.clash(node)  # it is the first that is led there
         old, new = (bootstrap.id, CONTROL), (node.id, CONTROL)
         route = self._routes.get(old)
         if route is not None and new not in self._routes and self._usable(route) is not None:
@@ -272,6 +274,8 @@ class Brokers:
             options = self._options
             backoff = Backoff(options.reconnect_backoff_ms / 1000, options.reconnect_backoff_max_ms / 1000)
             refusal = self._check_host(node) if node.id >= 0 else None
+            if refusal is None and self._detours is not None and node.id >= 0:
+                refusal = self._detours.clash(node)
             self._addresses[place] = _Address(backoff, refusal)
         return self._addresses[place]
 

@@ -216,6 +216,7 @@ class Connection:
         self._expected = expected
         self._may_follow = False  # requests behind the handshake
         self._again = False  # it was connected before
+        self._refusal: KcliError | None = None  # what the login was refused with before that
         self._ahead: list[_Ahead] = []
         self._in_flight = InFlight()
         self._waiting: deque[tuple[Request | Plan, Future[Any], float]] = deque()
@@ -251,6 +252,11 @@ class Connection:
         return self.state is State.HANDSHAKE and self.session.login is not None and self._has_versions
 
     @property
+    def is_unheard(self) -> bool:
+        """Whether nothing has shown yet that the peer is a Kafka broker."""
+        return self.state in (State.CONNECTING, State.HANDSHAKE) and not self._has_versions
+
+    @property
     def awaits(self) -> str:
         """The API whose response the handshake waits for, empty while it waits for something else."""
         oldest = self._in_flight.oldest()
@@ -259,12 +265,16 @@ class Connection:
     def connected(self, now: float, deadline: float) -> None:
         """The transport is connected: starts the handshake, which must complete by ``deadline``."""
         self._cell.apply(Event.CONNECTED, "the transport is up")
-        steps = handshake(self.node, self.session.login, ahead=self._expected is not None)
+        login = self.session.login
+        if login is not None and self._again and login.refusal is self._refusal:
+            login.permit()  # what permitted the first attempt, which had no outcome, permits this one
+        self._refusal = None if login is None else login.refusal
+        steps = handshake(self.node, login, ahead=self._expected is not None)
         self._begin_handshake(steps, now, deadline)
 
     def begin_again(self) -> None:
-        """As before it was connected, after TooFarAheadError: what went ahead waits."""
-        self._cell.apply(Event.AGAIN, "what was sent ahead does not suit the broker")
+        """As before it was connected: what went ahead waits. After TooFarAheadError, or where nobody has responded."""
+        self._cell.apply(Event.AGAIN, "the broker is connected to once more")
         self._again = True
         self.frames = self._reader()
         self.outgoing.clear()
@@ -485,7 +495,8 @@ class Connection:
 
     def _take_back(self) -> None:
         """What went ahead waits again, before everything else."""
-        self._waiting.extendleft((one.request, one.future, one.deadline) for one in reversed(self._ahead))
+        rows = [(one.request, one.future, one.deadline) for one in self._ahead if one.deadline != NEVER]
+        self._waiting.extendleft(reversed(rows))
         self._ahead.clear()
 
     def _honours_validate_only(self) -> bool:

@@ -90,6 +90,7 @@ _MAX_BUFFERS = 64
 _READS_PER_TURN = 16
 _WORTH_WAITING, _MOST_AT_ONCE = 1 << 17, 1 << 20  # bytes
 _ANSWER = 1 << 12  # bytes that are read of a proxy at a time
+_OR_WAIT = "or wait longer with --timeout"
 _CAN_WAIT = sys.platform == "linux"  # not tested on other systems
 
 
@@ -144,6 +145,7 @@ class Channel:
         self._socket: socket.socket | None = None
         self._least = 1  # bytes at which the selector reports it readable
         self._refusals: list[str] = []
+        self._unserved: KcliError | None = None  # why an address that was connected to is none of a broker
 
     def fileno(self) -> int:
         """The socket's descriptor, −1 if there is none at the moment."""
@@ -239,11 +241,14 @@ class Channel:
             self.close(self._setup_error(now))
             return
         if now >= self._attempt_deadline:
-            trying = self.connection.state is State.CONNECTING and bool(self._addresses)
+            trying = self.connection.is_unheard and bool(self._addresses)
             self._attempt_deadline = now + self._each if trying and len(self._addresses) > 1 else NEVER
             if trying:
                 self._refusals.append("no answer")
-                self._connect_next()  # closes the channel after the last address: nothing is overdue then
+                if self.connection.state is State.HANDSHAKE:
+                    self._failed(self._setup_error(now))
+                else:
+                    self._connect_next()  # closes the channel after the last address: nothing is overdue then
         try:
             self.connection.check_deadlines(now, lambda: self._setup_error(now))
         except KcliError as error:
@@ -313,7 +318,7 @@ class Channel:
             return
         except OSError as error:
             if not _is_tls_wait(error):
-                self.close(self._broken(error))
+                self._cannot_write(error, now)
 
     # --- inside ----------------------------------------------------------------------------------
 
@@ -331,11 +336,7 @@ class Channel:
             self._drop_socket()
             self._least = 1
             self.attempt += 1
-            try:
-                self._tunnel = self.detour.tunnel() if self.detour is not None else None
-            except KcliError as error:
-                self.close(error)
-                return
+            self._tunnel = None
             try:
                 self._socket = socket.socket(address.family, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
                 self._socket.setblocking(False)
@@ -350,15 +351,29 @@ class Channel:
                 what = f"cannot connect to {self._reached}"
                 self.close(TooManyFilesError(what, why=os.strerror(code).lower(), do=RAISE_FILE_LIMIT))
                 return
-        self.close(self._refused())
+        self.close(self._unserved or self._refused())
 
     def _connect_again(self) -> None:
         """To the same address: the conversation begins anew."""
         assert self._address is not None
-        self.connection.begin_again()
+        self._addresses.insert(0, self._address)
+        self._begin_anew()
+
+    def _failed(self, error: KcliError) -> None:
+        """Ends it, or goes on to the host's next address where no broker has responded at this one: of several machines
+        behind a name one may be away, and another server may have the port at the other address of ``localhost``.
+        """
+        if self._addresses and isinstance(error, ConnectError) and self.connection.is_unheard:
+            self._unserved = error
+            self._begin_anew()
+        else:
+            self.close(error)
+
+    def _begin_anew(self) -> None:
+        if self.connection.state is State.HANDSHAKE:
+            self.connection.begin_again()
         self._frames = self.connection.frames
         self._tls_done, self._wants_write_for_tls, self._read_wants_write = self._tls is None, True, False
-        self._addresses.insert(0, self._address)
         self._connect_next()
 
     def _tune(self, sock: socket.socket) -> None:
@@ -378,7 +393,7 @@ class Channel:
                 self._refusals.append(os.strerror(code))
                 self._connect_next()
                 return
-            if self._tunnel is not None and not self._through(self._tunnel):
+            if self.detour is not None and not self._through(self.detour):
                 return
             self.on_stage(Stage.CONNECTED)
             if self._tls is not None and not self._wrap():
@@ -392,9 +407,17 @@ class Channel:
             return
         self.flush(now)
 
-    def _through(self, tunnel: Tunnel) -> bool:
-        """Whether the proxy has connected to the broker; continues the exchange with it."""
+    def _through(self, detour: Detour) -> bool:
+        """Whether the broker is connected to, by a proxy if there is one; continues the exchange with it."""
         assert self._socket is not None
+        assert self._address is not None
+        try:
+            tunnel = self._tunnel = self._tunnel or detour.tunnel(self._address)
+        except KcliError as error:
+            self.close(error)
+            return False
+        if tunnel is None:
+            return True
         try:
             while not tunnel.is_open:
                 if tunnel.outgoing:
@@ -403,13 +426,14 @@ class Channel:
                     tunnel.received(data)
                 else:
                     raise tunnel.ended()
+            return True
         except (BlockingIOError, InterruptedError):
             return False
         except OSError:
-            self.close(tunnel.ended())
+            self._failed(tunnel.ended())
         except KcliError as error:
-            self.close(error)
-        return self.is_open
+            self._failed(error)
+        return False
 
     def _wrap(self) -> bool:
         """Wraps the socket in TLS; False if the peer was gone already."""
@@ -437,11 +461,21 @@ class Channel:
             if _is_tls_wait(error):
                 self._wants_write_for_tls = type(error).__name__ == "SSLWantWriteError"
             else:
-                self.close(self._tls_error(error))
+                self._failed(self._tls_error(error))
             return False
         self._tls_done = True
         self.on_stage(Stage.SECURED)
         return True
+
+    def _cannot_write(self, error: OSError, now: float) -> None:
+        """The peer has closed the connection. It may have said why: it refuses credentials, or a certificate, and what
+        went ahead of that is never read.
+        """
+        attempt = self.attempt
+        while self.is_open and self.attempt == attempt and self._read_once(now):
+            pass
+        if self.is_open and self.attempt == attempt:
+            self._failed(self._broken(error))
 
     def _read_once(self, now: float) -> bool:
         assert self._socket is not None
@@ -452,11 +486,12 @@ class Channel:
             return False
         except OSError as error:
             if not _is_tls_wait(error):
-                self.close(self._broken(error))
+                self._failed(self._broken(error))
+                return False
             self._read_wants_write = type(error).__name__ == "SSLWantWriteError"
             return False
         if count == 0:
-            self.close(self._ended())
+            self._failed(self._ended())
             return False
         self.last_used = now
         try:
@@ -465,7 +500,7 @@ class Channel:
             self._connect_again()
             return False
         except KcliError as error:
-            self.close(self._not_kafka(error) if isinstance(error, ProtocolError) else error)
+            self._failed(self._not_kafka(error) if isinstance(error, ProtocolError) else error)
             return False
         if self._setup_deadline != NEVER or self.connection.work is not None:
             self._after_step()
@@ -521,13 +556,13 @@ class Channel:
             return ConnectError(
                 f"no reply to ApiVersions from {self.node} in {waited}",
                 why="the port accepts connections but does not respond",
-                do="check that this is a Kafka broker and that it is not stopped or overloaded",
+                do=f"check that this is a Kafka broker and that it is not stopped or overloaded, {_OR_WAIT}",
             )
         if self._tls_in_progress:
             return ConnectError(
                 f"no TLS handshake with {self.node} in {waited}",
                 why="the port accepts connections but does not respond",
-                do="check the port and security.protocol, and that the broker is not stopped or overloaded",
+                do=f"check port and security.protocol, and that the broker is not stopped or overloaded, {_OR_WAIT}",
             )
         if self._tunnel is not None and self._tunnel.has_begun:
             return self._tunnel.overdue(waited)
@@ -568,24 +603,13 @@ class Channel:
 
     def _broken(self, error: OSError) -> KcliError:
         if not self.connection.is_established:
-            refusal = self._tls_refusal(error)
-            return self._tls_error(refusal) if refusal else self._left(why=error.strerror or str(error))
+            # With TLS 1.3 a broker refuses the client's certificate after the handshake, which a read tells.
+            of_tls = self._tls is not None and type(error).__name__.startswith("SSL")
+            return self._tls_error(error) if of_tls else self._left(why=error.strerror or str(error))
         if not self.connection.has_responded and self.connection.awaits:
             return self._ended()  # a reset where more was sent than the broker has read before it closed
         why = error.strerror or str(error)
         return OutcomeUnknownError(f"the connection to {self.node} broke", why=why)
-
-    def _tls_refusal(self, error: OSError) -> OSError | None:
-        """The TLS error behind ``error``. With TLS 1.3 a broker refuses the client's certificate after the handshake:
-        the alert may be unread when a write fails because the broker has closed the connection.
-        """
-        if self._tls is None or self._socket is None or type(error).__name__.startswith("SSL"):
-            return error if self._tls is not None else None
-        try:
-            self._socket.recv(1)
-        except OSError as alert:
-            return alert if type(alert).__name__ == "SSLError" else None
-        return None
 
     def _tls_error(self, error: OSError) -> KcliError:
         # Loaded with the context; plaintext clients do without.

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kcli.core.errors import ConnectError
+from kcli.core.errors import ConfigError, ConnectError
 from kcli.core.net.resolve import Address, is_literal
 
 if TYPE_CHECKING:
@@ -47,19 +47,21 @@ class Detour:
         return all(map(is_literal, names))
 
     def lookup(self, resolve: Resolve) -> list[Address]:
-        """The addresses to connect to. For socks5, the broker's name is looked up here as well. ConnectError says which
-        option the name is from.
+        """The addresses to connect to. For socks5, the broker's name is looked up here as well, and all its addresses are
+        tried. ConnectError says which option the name is from.
         """
         proxy = self.proxy
         if proxy is None:
             return _looked_up(resolve, self._host, self._port, "map.address")
+        hosts = [self._host]
         if proxy.scheme == "socks5" and not is_literal(self._host):
-            self._host = str(resolve(self._host, self._port)[0].target[0])
-        return _looked_up(resolve, proxy.host, proxy.port, "proxy.url")
+            hosts = [str(one.target[0]) for one in resolve(self._host, self._port)]
+        there = _looked_up(resolve, proxy.host, proxy.port, "proxy.url")
+        return [one._replace(beyond=host) for host in hosts for one in there]
 
-    def tunnel(self) -> Tunnel | None:
-        """The exchange with the proxy, for each connection a new one. Raises what the proxy has refused the login with,
-        unless this connection may try it again.
+    def tunnel(self, address: Address) -> Tunnel | None:
+        """The exchange with the proxy at ``address``, for each connection a new one. Raises what the proxy has refused
+        the login with, unless this connection may try it again.
         """
         if self.proxy is None:
             return None
@@ -67,7 +69,7 @@ class Detour:
             self.admission.begin()
         from kcli.core.net.proxy import Tunnel  # loaded with the options
 
-        return Tunnel(self.proxy, self._host, self._port, self.admission)
+        return Tunnel(self.proxy, address.beyond, self._port, self.admission)
 
 
 def _looked_up(resolve: Resolve, host: str, port: int, option: str) -> list[Address]:
@@ -89,12 +91,30 @@ class Detours:
         from kcli.core.net.proxy import proxy_of  # as above
 
         self._proxy = proxy_of(options)
+        # A router chooses the broker by the name in the handshake of TLS; nothing else tells which one is meant.
+        self._routed = not options.security_protocol.endswith("PLAINTEXT")
+        self._led_to: dict[tuple[str, int], Node] = {}
         self.admission: Admission | None = None
         """Whether the proxy accepts the login, if it gets one."""
         if self._proxy is not None and self._proxy.username:
             from kcli.core.connection.admission import Admission  # only with a login
 
             self.admission = Admission()
+
+    def clash(self, node: Node) -> ConfigError | None:
+        """Why a broker cannot be where its address is mapped to: another one is."""
+        mapped = self._map.target(node.host, node.port) if self._map is not None else None
+        if mapped is None or self._routed:
+            return None
+        other = self._led_to.setdefault(mapped, node)
+        if other.id == node.id:
+            return None
+        where = node._replace(id=-1, host=mapped[0], port=mapped[1]).address
+        return ConfigError(
+            f"map.address leads to {where} both for broker {other.id} and for broker {node.id}",
+            why=f"they are two, {other.address} and {node.address}, and without TLS nothing says which one is meant",
+            do=f"map each to an address of its own, as in map.address={node.address}=HOST:PORT",
+        )
 
     def detour(self, node: Node) -> Detour | None:
         mapped = self._map.target(node.host, node.port) if self._map is not None else None

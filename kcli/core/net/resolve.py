@@ -8,10 +8,11 @@ from kcli.core.errors import ConnectError
 
 
 class Address(NamedTuple):
-    """The arguments of ``socket.socket`` and ``connect``."""
+    """The arguments of ``socket.socket`` and ``connect``. ``beyond``: the address that a proxy there is to connect to."""
 
     family: int
     target: tuple[Any, ...]
+    beyond: str = ""
 
 
 def is_literal(host: str) -> bool:

@@ -22,7 +22,7 @@ from kcli.flows.groups.description import SHARE, WITHOUT_MEMBERS
 from kcli.flows.groups.group_history import GroupHistory
 from kcli.flows.groups.next_record import NextRecord, next_record
 from kcli.flows.groups.offsets import offsets_at
-from kcli.flows.groups.records_around import MOST_BYTES, MOST_SECONDS, records_around
+from kcli.flows.groups.records_around import MOST_BYTES, MOST_SECONDS, RecordsAround, records_around
 from kcli.flows.lag.measure import EXACT, measure_lag
 from kcli.flows.lag.partition_lag import PartitionLag
 from kcli.flows.lag.sample import GroupSample, LagSample, Wanted
@@ -42,6 +42,8 @@ LOOKED_BACK_MS = 600_000
 """How far the log of commits is read, for changes of the membership."""
 _BEFORE_MS = (60_000, 40_000, 20_000)
 """When the samples would have been taken: a stall shows after 20 s, and without any commit after 30 s."""
+_TOGETHER = 20
+"""Partitions whose next records are read at the same time."""
 
 
 class Part(NamedTuple):
@@ -184,29 +186,48 @@ def _next_records(
     timeout: float,
     missing: list[Missing],
 ) -> dict[TopicPartition, NextRecord]:
-    """The first unread record of each partition, each read by itself: one may be damaged."""
+    """The first unread record of each partition, of the furthest behind first."""
     budget = Budget(MOST_BYTES, MOST_SECONDS)
-    found: dict[TopicPartition, NextRecord] = {}
     if not rows:
-        return found
+        return {}
+    ordered = sorted(rows, key=lambda row: -(row.lag or 0))
+    found: dict[TopicPartition, NextRecord] = {}
     with open_consumer() as consumer:
-        for row in sorted(rows, key=lambda row: -(row.lag or 0)):
-            tp, what = row.tp, f"the next record of {row.tp}"
-            if budget.spent:
-                error = KcliError(
-                    f"{what} was not read", why="the records before it took the time, or the bytes"
-                )
-                missing.append(Missing.of(error, what))
-                continue
-            try:
-                around = records_around(consumer, {tp: row.committed or 0}, 2, budget, timeout).get(tp)
-            except KcliError as error:
-                missing.append(Missing.of(error, what))
-                continue
-            if around is not None and around.next:
-                before = around.read[-1] if around.read else None
-                found[tp] = next_record(around.next[0], before, serdes)
+        for first in range(0, len(ordered), _TOGETHER):
+            few = ordered[first : first + _TOGETHER]
+            for tp, around in _around(consumer, few, budget, timeout, missing).items():
+                if around.next:
+                    before = around.read[-1] if around.read else None
+                    found[tp] = next_record(around.next[0], before, serdes)
     return found
+
+
+def _around(
+    consumer: Consumer, rows: Sequence[PartitionLag], budget: Budget, timeout: float, missing: list[Missing]
+) -> dict[TopicPartition, RecordsAround]:
+    """Together; where that fails each by itself, as one of them may be damaged."""
+    found: dict[TopicPartition, RecordsAround] = {}
+    if not budget.spent:
+        try:
+            found = records_around(consumer, {row.tp: row.committed or 0 for row in rows}, 2, budget, timeout)
+        except KcliError as error:
+            if len(rows) == 1:
+                missing.append(Missing.of(error, _next_of(rows[0])))
+                return {}
+            for row in rows:
+                found |= _around(consumer, [row], budget, timeout, missing)
+            return found
+    if budget.spent:
+        unread = [row for row in rows if row.tp not in found or not found[row.tp].next]
+        why = "the records before it took the time, or the bytes"
+        missing += [
+            Missing.of(KcliError(f"{_next_of(row)} was not read", why=why), _next_of(row)) for row in unread
+        ]
+    return found
+
+
+def _next_of(row: PartitionLag) -> str:
+    return f"the next record of {row.tp}"
 
 
 def remedies(one: Why) -> list[str]:

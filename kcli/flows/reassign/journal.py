@@ -16,6 +16,7 @@ from kcli.core.admin.configs import ConfigKind, ConfigResource
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.files.atomic import make_private_folder, replace_file
+from kcli.files.journal_folder import JournalError
 from kcli.files.lock import file_lock
 from kcli.files.xdg import state_home
 from kcli.flows.partitions_file import VERSION
@@ -60,7 +61,7 @@ class Journal(msgspec.Struct, frozen=True):
         return {TopicPartition(row.topic, row.partition) for row in self.to}
 
 
-class ReassignmentJournalError(KcliError):
+class ReassignmentJournalError(JournalError):
     """A journal cannot be read or written."""
 
 

@@ -104,20 +104,18 @@ class ExpiryChange(Change[str, Expiry]):
         todo = sum(item.outcome is Outcome.PLANNED for item in plan)
         return [Question(self.text(plan), f"{self.verb} {counted(todo, 'token')}?", subject=subject)]
 
-    def send(self, admin: Admin, token: DelegationToken) -> int | None:
-        """Sends the request: when it expires now; None where it is removed."""
+    def send(self, admin: Admin, tokens: Sequence[DelegationToken]) -> dict[str, int | KcliError | None]:
+        """Sends the requests: for each id when it expires now; None where it is removed."""
         raise NotImplementedError
 
     def apply(self, admin: Admin, todo: Sequence[ExpiryItem]) -> dict[str, KcliError | None]:
-        """One after the other."""
+        """All at the same time."""
         answers: dict[str, KcliError | None] = {}
-        for item in todo:
-            assert item.facts.token is not None, "it is refused otherwise"
-            try:
-                self._confirmed[item.key] = self.send(admin, item.facts.token)
-                answers[item.key] = None
-            except KcliError as error:
-                answers[item.key] = error
+        for key, found in self.send(admin, [item.facts.token for item in todo if item.facts.token]).items():
+            if isinstance(found, KcliError):
+                answers[key] = found
+            else:
+                answers[key], self._confirmed[key] = None, found
         self._lost = {key for key, error in answers.items() if is_lost(error)}
         return answers
 
@@ -205,9 +203,9 @@ class TokenRenewal(ExpiryChange):
             if self.period_ms != SERVER_DEFAULT and token is not None and end < token.expires_at:
                 yield f"token {token.id} will expire earlier than without this: --for is less than the time left"
 
-    def send(self, admin: Admin, token: DelegationToken) -> int | None:
-        """Renews it."""
-        return admin.renew_token(token, self.period_ms)
+    def send(self, admin: Admin, tokens: Sequence[DelegationToken]) -> dict[str, int | KcliError | None]:
+        """Renews them."""
+        return dict(admin.renew_tokens(tokens, self.period_ms))
 
 
 class TokenEnd(ExpiryChange):
@@ -224,14 +222,14 @@ class TokenEnd(ExpiryChange):
             return "at once; nobody can make it again"
         return f"in {duration_text(self.period_ms / 1000)}"
 
-    def send(self, admin: Admin, token: DelegationToken) -> int | None:
-        """Has it expire. One that is to be removed, and is not there, is as it should be: an earlier attempt, whose
+    def send(self, admin: Admin, tokens: Sequence[DelegationToken]) -> dict[str, int | KcliError | None]:
+        """Has them expire. One that is to be removed, and is not there, is as it should be: an earlier attempt, whose
         response was lost, or another client has removed it.
         """
-        try:
-            at = admin.expire_token(token, self.period_ms)
-        except BrokerError as error:
-            if error.code == NOT_FOUND and self.period_ms == SERVER_DEFAULT:
-                return None
-            raise
-        return None if self.period_ms == SERVER_DEFAULT else at
+        found: dict[str, int | KcliError | None] = dict(admin.expire_tokens(tokens, self.period_ms))
+        if self.period_ms == SERVER_DEFAULT:
+            for key, one in found.items():
+                gone = isinstance(one, BrokerError) and one.code == NOT_FOUND
+                if gone or not isinstance(one, KcliError):
+                    found[key] = None
+        return found

@@ -61,7 +61,7 @@ def open_store(url: str) -> Store:
     within = parts.path.lstrip("/")
     if parts.scheme == "s3":
         return S3Store(url, parts.host, within and within + "/")
-    check_pyarrow(f"{parts.scheme}:// needs", extra="lake")
+    check_pyarrow(f"{parts.scheme}:// needs it", extra="lake")
     try:
         return _on_arrow(url, parts, within)
     except ImportError as error:

@@ -268,6 +268,14 @@ def test_every_enumeration_of_the_core_is_as_the_standard_library_makes_it():
                     refused(either)
                 words.add(str(caught.value))
             assert len(words) == 1
+        for one in (kind, twin):
+            first = next(iter(one))
+            for owner, name in ((one, first.name), (first, "name"), (first, "value")):
+                with pytest.raises(AttributeError):
+                    setattr(owner, name, 3)
+                with pytest.raises(AttributeError):
+                    delattr(owner, name)
+            assert next(iter(one)) is first is getattr(one, first.name)
 
 
 def test_two_names_for_a_value_are_refused():

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from kcli.sandbox.errors import RefusedError, UsageError
+from kcli.sandbox.errors import RefusedError, SandboxError, UsageError
 from kcli.sandbox.paths import cache_root, home_of, state_root
+from kcli.sandbox.sandbox import Sandbox
 from kcli.sandbox.state import FILE_NAME, from_json, read_state, to_json, write_state
 from tests.unit.sandbox.states import ENDED, make_state
 
@@ -70,3 +71,13 @@ def test_folders_follow_xdg(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cache_root() == Path("/h/.cache/kcli")
     monkeypatch.setenv("KCLI_CACHE", "/c")
     assert cache_root() == Path("/c")
+
+
+def test_a_state_folder_that_cannot_be_made_is_named_before_anything_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    with pytest.raises(SandboxError, match=r"cannot create the directory .*/file/kcli/sandboxes") as caught:
+        Sandbox("one").up()
+    assert caught.value.do == "set XDG_STATE_HOME to a writable directory"

@@ -174,6 +174,17 @@ def test_a_request_that_is_late_fails_and_the_connection_goes_on() -> None:
     assert isinstance(late.error, ConnectError)
 
 
+def test_a_request_that_is_late_is_not_sent_again_on_the_next_connection() -> None:
+    peer = connected()
+    peer.ask(deadline=2.0)
+    peer.take()
+    peer.connection.check_deadlines(2.0)
+    with pytest.raises(TooFarAheadError):
+        peer.feed(offers(offer={METADATA: (0, 3), VERSIONS: (0, 3)}))
+    peer.connection.begin_again()
+    assert peer.connection.pending == 0
+
+
 def test_from_the_end_of_the_handshake_on_their_deadlines_are_those_of_requests() -> None:
     peer = connected()
     peer.ask(deadline=5.0)

@@ -43,6 +43,7 @@ class FakeSocket:
         self.room = 1 << 30
         self.closed = False
         self.hidden = b""
+        self.gone = False
         self.options: dict[int, list[int]] = {}
         self.made.append(self)
 
@@ -75,6 +76,8 @@ class FakeSocket:
         return count
 
     def sendmsg(self, buffers: list[memoryview]) -> int:
+        if self.gone:
+            raise BrokenPipeError(errno.EPIPE, "Broken pipe")
         data = b"".join(buffers)[: self.room]
         if not data:
             raise BlockingIOError
@@ -177,6 +180,60 @@ def test_when_all_are_refused_the_reasons_are_reported_once_each(rig: Rig) -> No
     assert all(s.closed for s in made())
 
 
+def nothing(rig: Rig) -> None:
+    """Until the time for one address is over."""
+    rig.turn(seconds=5)
+
+
+UNSERVED = {
+    "closed": lambda rig: rig.receive(b""),
+    "reset": lambda rig: rig.receive(ConnectionResetError(errno.ECONNRESET, "Connection reset by peer")),
+    "of the web": lambda rig: rig.receive(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
+    "silent": nothing,
+}
+
+
+@pytest.mark.parametrize("how", UNSERVED)
+def test_an_address_at_which_no_broker_responds_is_followed_by_the_next(rig: Rig, how: str) -> None:
+    """What waits goes to the next one."""
+    asked = rig.ask()
+    rig.channel.open(ADDRESSES)
+    for number in range(2):
+        rig.turn(WRITE)
+        assert made()[-1].host == ADDRESSES[number].target[0]
+        UNSERVED[how](rig)
+    rig.turn(WRITE)
+    assert [one.host for one in made()] == [one.target[0] for one in ADDRESSES]
+    assert [one.closed for one in made()] == [True, True, False]
+    rig.receive(offers(2))
+    rig.receive(metadata(3, "here"))
+    assert asked.value.cluster_id == "here"
+
+
+@pytest.mark.parametrize("how", UNSERVED)
+def test_of_an_address_that_was_connected_to_more_is_known_than_of_one_that_refuses(
+    rig: Rig, how: str
+) -> None:
+    FakeSocket.plan = {"10.0.0.2": errno.ECONNREFUSED, "10.0.0.3": errno.ECONNREFUSED}
+    rig.channel.open(ADDRESSES)
+    rig.turn(WRITE)
+    UNSERVED[how](rig)
+    for _ in range(2):
+        rig.turn(READ | WRITE)
+    assert not rig.channel.is_open
+    told = {"of the web": "looks like HTTP", "silent": "no reply to ApiVersions", "reset": "Connection reset"}
+    assert told.get(how, "closed the connection before it responded") in str(rig.channel.failure)
+
+
+def test_a_broker_that_has_responded_is_not_left_for_the_next_address(rig: Rig) -> None:
+    rig.channel.open(ADDRESSES)
+    rig.turn(WRITE)
+    rig.receive(offers())
+    rig.receive(b"")
+    assert not rig.channel.is_open
+    assert len(made()) == 1
+
+
 @pytest.mark.case("N18")
 def test_too_many_open_files_is_an_error_that_says_what_to_do(rig: Rig) -> None:
     FakeSocket.plan = {"socket": errno.EMFILE}
@@ -232,6 +289,18 @@ def test_an_answer_completes_its_future(rig: Rig) -> None:
     rig.turn()
     rig.receive(metadata(1, "c"))
     assert future.value.cluster_id == "c"
+
+
+def test_a_response_that_came_before_the_end_counts_where_a_write_fails(rig: Rig) -> None:
+    """A broker that refuses something responds, and closes before it has read what follows."""
+    rig.connect()
+    answered = rig.ask()
+    rig.turn()
+    made()[-1].incoming, made()[-1].gone = [metadata(1, "here"), b""], True
+    unsent = rig.ask()
+    rig.turn()
+    assert answered.value.cluster_id == "here"
+    assert isinstance(unsent.error, ConnectError)
 
 
 @pytest.mark.parametrize("end", [b"", ConnectionResetError(errno.ECONNRESET, "Connection reset by peer")])
@@ -462,6 +531,16 @@ def test_a_client_certificate_refused_after_the_handshake_is_an_auth_error(tls: 
     tls.turn(WRITE)
     context.wrapped[0].incoming = [ssl.SSLError(1, "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED]")]
     tls.turn(READ)
+    assert isinstance(tls.channel.failure, AuthError)
+
+
+def test_an_alert_is_read_where_a_write_fails(tls: Rig) -> None:
+    context = over_tls(tls, FakeContext())
+    tls.turn(WRITE)
+    context.wrapped[0].incoming = [ssl.SSLError(1, "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED]")]
+    context.wrapped[0].gone = True
+    tls.channel.connection.outgoing.append(memoryview(b"more"))
+    tls.channel.flush(tls.selector.clock())
     assert isinstance(tls.channel.failure, AuthError)
 
 

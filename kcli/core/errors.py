@@ -51,7 +51,7 @@ class ConnectError(KcliError):
 
 
 class TooManyFilesError(ConnectError):
-    """This process, or this machine, cannot open another socket: it says nothing about the broker."""
+    """This process, or this machine, cannot open another socket or file: it says nothing about the broker."""
 
 
 class NotKafkaError(ConnectError):

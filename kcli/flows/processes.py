@@ -22,7 +22,7 @@ from struct import Struct
 from types import TracebackType
 from typing import NoReturn
 
-from kcli.core.errors import KcliError
+from kcli.core.errors import KcliError, TooManyFilesError
 from kcli.core.kernels.varint import Buffer
 from kcli.flows.stop import SIGNALS
 
@@ -58,7 +58,8 @@ class Processes:
         except OSError as error:
             started = len(self._workers)
             self.close()
-            raise KcliError(
+            full = error.errno in (errno.EMFILE, errno.ENFILE)
+            raise (TooManyFilesError if full else KcliError)(
                 f"process {started + 1} of {count} cannot be started",
                 why=(error.strerror or str(error)).lower(),
                 do=f"choose fewer --processes, or allow more {_LIMITED.get(error.errno or 0, 'processes (ulimit -u)')}",
@@ -158,22 +159,27 @@ class _Worker:
         self.made = [mmap.mmap(-1, SLOT_BYTES) for _ in range(_SLOTS)]
         self.free = list(range(_SLOTS))
         self.lives, self.reported = True, False
-        theirs, self._to = os.pipe()
-        self._from, back = os.pipe()
-        # A signal to the group must not end it before it ignores that.
-        masked = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        ends: list[int] = []  # to be closed here
         try:
-            self.pid = os.fork()
-            if not self.pid:
-                for other in others:  # else they would not see that the parent is gone
-                    os.close(other._to)
-                os.close(self._to)
-                os.close(self._from)
-                _live(work, theirs, back, self.given, self.made)
+            ends += os.pipe()
+            ends += os.pipe()
+            theirs, self._to, self._from, back = ends
+            # A signal to the group must not end it before it ignores that.
+            masked = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+            try:
+                self.pid = os.fork()
+                if not self.pid:
+                    for other in others:  # else they would not see that the parent is gone
+                        os.close(other._to)
+                    os.close(self._to)
+                    os.close(self._from)
+                    _live(work, theirs, back, self.given, self.made)
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, masked)
+            ends = [theirs, back]
         finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, masked)
-            os.close(theirs)
-            os.close(back)
+            for end in ends:
+                os.close(end)
 
     def tell(self, slot: int, size: int) -> None:
         """Names what is to be done. That it has died is seen by who waits for the result."""
@@ -195,10 +201,13 @@ class _Worker:
             return ""
         for descriptor in (self._to, self._from):
             os.close(descriptor)
+        pid, self.pid = self.pid, 0
         with suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
-        _, status = os.waitpid(self.pid, 0)
-        self.pid = 0
+            os.kill(pid, signal.SIGKILL)
+        try:
+            _, status = os.waitpid(pid, 0)
+        except ChildProcessError:  # kcli was started by one that ignores SIGCHLD, so the system has reaped it
+            return "has ended"
         code = os.waitstatus_to_exitcode(status)
         return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit status {code}"
 

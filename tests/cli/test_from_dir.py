@@ -141,6 +141,20 @@ def test_aborted_and_open_transactions_are_left_out(tmp_path: Path) -> None:
     assert every.out == "committed\naborted\nplain\nopen\nbehind\n"
 
 
+@pytest.mark.parametrize("before", [[], [batch(0, [b"v0"])], [batch(0, [b"v0"]), batch(1, [b"v1"])]])
+def test_reading_ends_where_all_before_an_open_transaction_was_compacted_away(
+    tmp_path: Path, before: list[bytes]
+) -> None:
+    is_open = batch(9, [b"open"], producer=3, transactional=True)
+    one = directory(tmp_path / "one", orders_0=[*before, is_open])
+    two = directory(tmp_path / "two", orders_0=before or [batch(0, [b"v0"])])
+    write(two / "orders-0", [is_open], base=5)
+    for data, count in ((one, len(before)), (two, len(before) or 1)):
+        done = consume(data, "--idle-timeout", "100s")
+        assert (done.code, done.out.split()) == (0, [f"v{n}" for n in range(count)])
+        assert consume(data, "--tail", "5").out.split() == [f"v{n}" for n in range(count)]
+
+
 def test_a_partition_that_is_not_there_is_missing(tmp_path: Path) -> None:
     data = directory(tmp_path, orders_0=plain(), orders_2=plain(1))
     done = consume(data, "-o", "json", "--count")

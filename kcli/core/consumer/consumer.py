@@ -431,28 +431,31 @@ class Consumer:
         requested once more before.
         """
         deadline = self.cluster.deadline(timeout)
-        future = self.begin_commit(*what, timeout=timeout, last=last)
+        future = self._begin_commit(what, deadline, last=last)
         future.result(max(0.0, deadline - self.cluster.loop.now()) + 1.0)
 
-    def begin_commit(
-        self, *what: What | Offsets, timeout: float | None = None, last: bool = False
-    ) -> Future[None]:
+    def begin_commit(self, *what: What | Offsets, last: bool = False) -> Future[None]:
         """The same in two steps, for callers that look at something else while they wait for the result."""
-        commits, deadline = self._must_have_group().commits, self.cluster.deadline(timeout)
-        offsets = self._to_commit(what)
+        return self._begin_commit(what, self.cluster.deadline(), last=last)
+
+    def commit_async(self, *what: What | Offsets) -> Future[None]:
+        """``commit`` without waiting; completes during later polls. Commits are sent in the order of the calls."""
+        return self._begin_commit(what, self.cluster.deadline(), through_rebalance=True)
+
+    def _begin_commit(
+        self,
+        what: tuple[What | Offsets, ...],
+        deadline: float,
+        *,
+        through_rebalance: bool = False,
+        last: bool = False,
+    ) -> Future[None]:
+        commits, offsets = self._must_have_group().commits, self._to_commit(what)
         if not offsets:
             nothing: Future[None] = Future()
             nothing.set_result(None)
             return nothing
-        future = commits.submit(offsets, deadline, through_rebalance=False, last=last)
-        future.on_done(lambda done: None if done.error else self._auto_commit.committed(offsets))
-        return future
-
-    def commit_async(self, *what: What | Offsets) -> Future[None]:
-        """``commit`` without waiting; completes during later polls. Commits are sent in the order of the calls."""
-        commits, offsets = self._must_have_group().commits, self._to_commit(what)
-        deadline = self.cluster.deadline()
-        future = commits.submit(offsets, deadline, through_rebalance=True)
+        future = commits.submit(offsets, deadline, through_rebalance=through_rebalance, last=last)
         future.on_done(lambda done: None if done.error else self._auto_commit.committed(offsets))
         return future
 

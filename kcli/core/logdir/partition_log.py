@@ -178,6 +178,22 @@ class PartitionLog:
                 return Place(number, position)
         return None
 
+    def reach(self, offset: int) -> int:
+        """How far reading up to ``offset`` gets: behind the last batch that ends there or before, as what lies between
+        may be compacted away. ``offset`` itself where damage hides that.
+        """
+        try:
+            for number in reversed(range(len(self.files))):
+                segment, then = self.segment(number), -1
+                if segment.base_offset < offset:
+                    for found in segment.scan(self._start_before(segment, number, offset - 1), until=offset):
+                        then = found.next_offset
+                if then >= 0:
+                    return max(then, self.start_offset)
+        except DamagedFileError:
+            return offset
+        return self.start_offset
+
     def _position(self, segment: Segment, number: int, offset: int) -> int | None:
         """The position of the first batch that ends at ``offset`` or later; None without one."""
         at = self._start_before(segment, number, offset)

@@ -17,9 +17,12 @@ T = TypeVar("T")
 
 
 def last_stable(directories: Directories, log: PartitionLog) -> int:
-    """The last stable offset; where damage hides which transactions are open, that is missing, and it is the end."""
+    """The last stable offset, less a gap before it: readers get no further, and nobody writes the marker that would
+    show them more. Where damage hides which transactions are open, that is missing, and it is the end.
+    """
     try:
         found = log.last_stable_offset
+        found = found if found == log.end_offset else log.reach(found)
         unclear: list[CorruptRecordsError] = list(log.unclear.values())
     except CorruptRecordsError as error:
         found, unclear = log.end_offset, [error]

@@ -106,12 +106,16 @@ def test_the_processes_end_with_the_block(two: Processes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "limit"),
-    [(errno.EAGAIN, "ulimit -u"), (errno.EMFILE, "ulimit -n"), (errno.ENOMEM, "ulimit -v")],
-)
+    ("number", "limit", "code"),
+    [
+        (errno.EAGAIN, "ulimit -u", 1), (errno.EMFILE, "ulimit -n", 3), (errno.ENFILE, "open files", 3),
+        (errno.ENOMEM, "ulimit -v", 1),
+    ],
+)  # fmt: skip
 def test_processes_that_cannot_be_started_are_an_error_and_none_is_left(
-    monkeypatch: pytest.MonkeyPatch, number: int, limit: str
+    monkeypatch: pytest.MonkeyPatch, number: int, limit: str, code: int
 ) -> None:
+    """As wherever no more files can be opened: chance decides what is opened last."""
     pids: list[int] = []
     fork = os.fork
 
@@ -125,5 +129,45 @@ def test_processes_that_cannot_be_started_are_an_error_and_none_is_left(
     with pytest.raises(KcliError, match="process 2 of 3 cannot be started") as caught:
         Processes(3, reverse)
     assert limit in (caught.value.do or "")
+    assert caught.value.exit_code == code
     with pytest.raises(ProcessLookupError):
         os.kill(pids[0], 0)
+
+
+@pytest.mark.parametrize("step", ["mmap", "pipe", "fork"])
+def test_what_cannot_be_started_leaves_no_descriptor(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    module = processes.mmap if step == "mmap" else os
+    real, left = getattr(module, step), {"mmap": 7, "pipe": 3, "fork": 1}[step]
+
+    def failing(*words: int) -> object:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise OSError(errno.EMFILE, "full")
+        return real(*words)
+
+    def following() -> int:
+        os.close(found := os.dup(0))
+        return found
+
+    before = following()
+    monkeypatch.setattr(module, step, failing)
+    with pytest.raises(KcliError, match="process 2 of 2"):
+        Processes(2, reverse)
+    assert following() == before
+
+
+def test_processes_end_where_the_system_reaps_them(lost: list[str]) -> None:
+    """As where kcli was started by a process that ignores SIGCHLD."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        with Processes(2, reverse, lost=lost.append) as made:
+            made.submit([b"ab"])
+            assert taken(made) == b"ba"
+            os.kill(made.pids[0], signal.SIGKILL)
+            made.submit([b"ab"])
+            made.submit([b"ab"])
+            made.drop()
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert lost == ["a process of --processes has ended: its share is done by this one, and nothing is lost"]

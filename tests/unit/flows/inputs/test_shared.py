@@ -2,10 +2,12 @@
 
 import random
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 
+from kcli.core.errors import KcliError
 from kcli.core.kernels.varint import Buffer
 from kcli.core.records.text_cut import line_count
 from kcli.flows.inputs import shared
@@ -81,24 +83,77 @@ def cut(data: bytes, rng: random.Random) -> list[bytes]:
 def test_items_are_those_of_the_parser_alone(name: str, loses: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     form, data = CASES[name]
     wanted = alone(form, data)
-    terminator = terminator_of(form)
-    assert terminator is not None
     for seed in range(60):
         rng = random.Random(seed)
         monkeypatch.setattr(shared, "_LONGEST", rng.choice([8, 40, 1 << 20]))
-        here = Here(ParseWork(form, raws=True), rng, loses=loses)
-        parser = SharedParser(here, form, terminator)  # type: ignore[arg-type]
-        found: list[Item] = []
-        read = 0
-        for block in cut(data, rng):
-            parser.feed(block, Mark((read, 0), (read + len(block), 0), len(block)))
-            read += len(block)
-            for items, mark in parser.ready(everything=rng.random() < 0.3):
-                assert mark.after[0] <= read
-                found += items
-        for items, _mark in parser.finish(Mark((read, 0), (read, 0))):
+        assert shared_out(form, data, rng, loses=loses) == wanted, seed
+
+
+def test_items_of_any_text_are_those_of_the_parser_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all pieces that mean something to a format, in any order."""
+    heads = (
+        b"",
+        b"key,value\n",
+        b"id,name\r\n",
+        b'"ke""y",value\n',
+        b"\xef\xbb\xbfkey,value\n",
+        b'"a\nb",c\n',
+        b"\r\n",
+    )
+    own = [piece for _, data in CASES.values() for piece in data.splitlines(keepends=True)]
+    pieces = (
+        *own,
+        b",",
+        b";",
+        b":",
+        b"=",
+        b"a",
+        b" ",
+        b"\x00",
+        b"\xff",
+        b"{",
+        b'""',
+        b"\r\n",
+        b"\n\n",
+        b"ab",
+        b"::",
+        b"\xef\xbb\xbf",
+        b'"',
+        b"\n",
+        b"\r",
+    )
+    for seed in range(1_500):
+        rng = random.Random(seed)
+        form, _ = rng.choice(list(CASES.values()))
+        monkeypatch.setattr(shared, "_LONGEST", rng.choice([8, 40, 1 << 20]))
+        data = rng.choice(heads) + b"".join(rng.choices(pieces, k=rng.randint(0, 30)))
+        found = outcome(partial(shared_out, form, data, rng, loses=seed % 3 == 0))
+        assert found == outcome(partial(alone, form, data)), seed
+
+
+def outcome(items: Callable[[], list[Item]]) -> list[Item] | str:
+    try:
+        return items()
+    except KcliError as error:
+        return str(error)
+
+
+def shared_out(form: InputFormat, data: bytes, rng: random.Random, *, loses: bool) -> list[Item]:
+    terminator = terminator_of(form)
+    assert terminator is not None
+    here = Here(ParseWork(form, raws=True), rng, loses=loses)
+    parser = SharedParser(here, form, terminator)  # type: ignore[arg-type]
+    found: list[Item] = []
+    read = 0
+    for block in cut(data, rng):
+        parser.feed(block, Mark((read, 0), (read + len(block), 0), len(block)))
+        read += len(block)
+        for items, mark in parser.ready(everything=rng.random() < 0.3):
+            assert mark.after[0] <= read
             found += items
-        assert found == wanted, seed
+    for items, _mark in parser.finish(Mark((read, 0), (read, 0))):
+        found += items
+    return found
 
 
 def test_raw_input_comes_back_only_where_it_is_needed() -> None:

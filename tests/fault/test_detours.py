@@ -12,7 +12,10 @@ import pytest
 from kcli.core import Admin, Producer
 from kcli.core.cluster.brokers import Brokers
 from kcli.core.errors import AuthError, ConfigError, ConnectError, KcliError
+from kcli.core.net.detours import Detours
 from kcli.core.net.resolve import Address
+from kcli.core.options import ClientOptions
+from kcli.core.types import Node
 from tests.certificates import Authority
 from tests.committing import put
 from tests.fake.cluster import FakeCluster
@@ -187,6 +190,13 @@ def test_two_brokers_are_not_one_unless_tls_says_which(
     assert isinstance(error, ConfigError)
     assert f"leads to 127.0.0.1:{first} both for broker 1 and for broker 2" in str(error)
     assert f"map.address=b-2.internal:{second}=HOST:PORT" in error.do
+
+
+def test_a_broker_at_the_same_address_with_another_id_is_none_beside_it() -> None:
+    detours = Detours(ClientOptions(bootstrap_servers="boot:9092", map_address="*=127.0.0.1:9092"))
+    for number in (1, 2):
+        assert detours.clash(Node(number, "b.internal", 9092)) is None
+    assert detours.clash(Node(3, "b-3.internal", 9092)) is not None
 
 
 @pytest.mark.parametrize("scheme", ["socks5h", "http"])

@@ -107,7 +107,7 @@ class Detours:
         if mapped is None or self._routed:
             return None
         other = self._led_to.setdefault(mapped, node)
-        if other.id == node.id:
+        if other.id == node.id or other.address == node.address:  # replaced by one with another id
             return None
         where = node._replace(id=-1, host=mapped[0], port=mapped[1]).address
         return ConfigError(

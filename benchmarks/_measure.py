@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -174,3 +175,10 @@ def version_of(argv: Sequence[str], line: int = 0) -> str:
         return "not installed"
     said = [text for text in (done.stdout + done.stderr).splitlines() if text.strip()]
     return said[min(line, len(said) - 1)].strip() if said else "says nothing"
+
+
+def version_of_kcat() -> str:
+    """With that of librdkafka, without what either was built with."""
+    said = version_of(["kcat", "-V"], 3)
+    found = re.search(r"Version (\S+) .*librdkafka (\S+)", said)
+    return f"{found[1]} (librdkafka {found[2]})" if found else said

@@ -26,7 +26,7 @@ from pathlib import Path
 from benchmarks import _contenders as tools
 from benchmarks import _kafka_tools as kafka
 from benchmarks._delaying_proxy import DelayingProxy
-from benchmarks._measure import Cost, Run, create_topic, environment, machine, measure, version_of
+from benchmarks._measure import Cost, Run, create_topic, environment, machine, measure, version_of_kcat
 from benchmarks._table import Table
 from kcli.sandbox.ports import ANY, choose_ports, is_port_free
 from kcli.sandbox.sandbox import Sandbox
@@ -118,7 +118,7 @@ class Contender:
 def main() -> list[Table]:
     """Starts two brokers, runs all contenders with all delays, prints and returns the table."""
     print(f"machine: {machine()}")
-    print(f"versions: kcat {version_of(['kcat', '-V'], 3)}", flush=True)
+    print(f"versions: kcat {version_of_kcat()}", flush=True)
     brokers = [FarBroker("source"), FarBroker("target")]
     try:
         with tempfile.TemporaryDirectory(prefix="kcli-bench-") as folder:

@@ -19,7 +19,7 @@ from itertools import count
 from pathlib import Path
 
 from benchmarks import _mirror_maker as mirror_maker
-from benchmarks._measure import Contest, Run, create_topic, environment, machine, version_of
+from benchmarks._measure import Contest, Run, create_topic, environment, machine, version_of_kcat
 from benchmarks._table import Table
 from kcli.sandbox.sandbox import Sandbox
 from kcli.sandbox.settings import Settings
@@ -35,7 +35,7 @@ _PIPE = "set -o pipefail; kcat -C -b {source} -t {topic} -e -q -o beginning | kc
 def main() -> list[Table]:
     """Starts two brokers, runs all contests, prints and returns their tables."""
     print(f"machine: {machine()}")
-    print(f"versions: kcat {version_of(['kcat', '-V'], 3)}", flush=True)
+    print(f"versions: kcat {version_of_kcat()}", flush=True)
     boxes = [Sandbox(f"bench-{name}-{os.getpid()}") for name in ("source", "target")]
     try:
         source, target = (box.up(Settings(port=0, ephemeral=True, die_with_parent=True)) for box in boxes)

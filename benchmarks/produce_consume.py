@@ -23,7 +23,16 @@ from pathlib import Path
 
 from benchmarks import _contenders as tools
 from benchmarks import _kafka_tools as kafka
-from benchmarks._measure import Contest, FailedRunError, Run, create_topic, environment, machine, version_of
+from benchmarks._measure import (
+    Contest,
+    FailedRunError,
+    Run,
+    create_topic,
+    environment,
+    machine,
+    version_of,
+    version_of_kcat,
+)
 from benchmarks._table import Table
 from kcli.sandbox.sandbox import Sandbox
 from kcli.sandbox.settings import Settings
@@ -293,5 +302,5 @@ def versions() -> str:
     """Of everything that is measured."""
     own = version_of([sys.executable, "-m", "kcli", "--version"])
     libraries = [f"{name} {_library(name)}" for name in ("confluent-kafka", "kafka-python", "aiokafka")]
-    others = [f"kcat {version_of(['kcat', '-V'], 3)}", *libraries, *map(_of_go, ("kcl", "kaf"))]
+    others = [f"kcat {version_of_kcat()}", *libraries, *map(_of_go, ("kcl", "kaf"))]
     return f"{own}; {', '.join(others)}; Kafka {kafka.VERSION}"

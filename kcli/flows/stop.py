@@ -2,7 +2,9 @@
 
 A handler runs in the main thread, between two steps of Python code; it only sets the signal's number and wakes waiting
 code. Python resumes an interrupted system call (PEP 475), so a loop that blocks must watch ``fileno()`` or be woken by
-a callable (``wake``). A decompression in the thread of the ``with`` block ends early, by StoppedError.
+a callable (``wake``). The handler of a signal that comes between the last step and a system call runs after that call: so
+the interpreter writes to the pipe of ``fileno()`` itself, as soon as the signal comes. A decompression in the thread of
+the ``with`` block ends early, by StoppedError.
 
 ``Stop`` is installed only when there is something to complete: before the first contact Ctrl-C is the plain
 KeyboardInterrupt, so that a broker that does not respond delays no one (``tests/cli/test_early_interrupts.py``).
@@ -64,6 +66,7 @@ class Stop:
         self._end = end
         self._wakers: list[Callable[[], object]] = []
         self._pipe: tuple[int, int] | None = None
+        self._wakeup_before: int | None = None
         # A request of another thread must not write to a pipe that is closed meanwhile. Reentrant: a signal may arrive
         # while the lock is held; the pipe is only closed when the handlers are gone.
         self._pipe_lock = threading.RLock()
@@ -97,6 +100,9 @@ class Stop:
                     self._before[number] = signal.signal(number, self._on_signal)
                 except ValueError:  # not the main thread: other code owns the signals
                     break
+        with self._pipe_lock:
+            if self._pipe is not None:
+                self._wake_by_signal(self._pipe[1])
         self._decompressing = stop_requested.set(self.__bool__)
 
     def __exit__(
@@ -110,6 +116,9 @@ class Stop:
             self._decompressing = None
         with self._pipe_lock:
             if self._pipe is not None:
+                if self._wakeup_before is not None:
+                    signal.set_wakeup_fd(self._wakeup_before)
+                    self._wakeup_before = None
                 for end in self._pipe:
                     os.close(end)
                 self._pipe = None
@@ -125,9 +134,19 @@ class Stop:
         with self._pipe_lock:
             if self._pipe is None:
                 self._pipe = os.pipe()
+                self._wake_by_signal(self._pipe[1])
                 if self.signal:
                     os.write(self._pipe[1], b"!")
             return self._pipe[0]
+
+    def _wake_by_signal(self, end: int) -> None:
+        if not self._before:  # no signal is a request
+            return
+        os.set_blocking(end, False)
+        try:
+            self._wakeup_before = signal.set_wakeup_fd(end, warn_on_full_buffer=False)
+        except ValueError:  # not the main thread: its wait for signals is none of this one's
+            os.set_blocking(end, True)
 
     def request(self, number: int = signal.SIGINT) -> None:
         """The effect of a signal: the first requests a stop, the second ends the process."""

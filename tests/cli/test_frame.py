@@ -403,14 +403,14 @@ def test_interrupt_is_130() -> None:
 
 
 STOPPED = """
-import os, select, signal, sys
+import os, select, signal, sys, time
 from kcli.flows.stop import Stop
 with Stop(unconfirmed=lambda: "3 records are unconfirmed") as stop:
     sys.stdout.write("ready\\n"); sys.stdout.flush()
     select.select([stop.fileno()], [], [])
     if sys.argv[1] == "hang":
         sys.stdout.write("stopping\\n"); sys.stdout.flush()
-        while True: signal.pause()
+        while True: time.sleep(0.01)
     sys.exit(stop.exit_code)
 """
 

@@ -93,6 +93,23 @@ def test_descriptors_are_closed() -> None:
         os.fstat(descriptor)
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_a_signal_writes_to_the_descriptor_before_its_handler_runs(*, late: bool) -> None:
+    """One that comes just before a wait has its handler run after that wait."""
+    before = signal.set_wakeup_fd(-1)
+    with Stop(late=late) as stop:
+        readable = stop.fileno()
+        if late:
+            assert signal.set_wakeup_fd(-1) == -1
+        stop.install()
+        writable = signal.set_wakeup_fd(-1)
+        assert select.select([readable], [], [], 0)[0] == []
+        assert os.write(writable, b"!") == 1
+        assert select.select([readable], [], [], 0)[0] == [readable]
+        signal.set_wakeup_fd(writable)
+    assert signal.set_wakeup_fd(before) == -1
+
+
 def test_a_request_of_another_thread_and_the_end_of_the_block_do_not_meet(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -111,7 +111,8 @@ test: check
 # What takes long and seldom breaks alone: processes killed at every step, pages of documentation typed from beginning to
 # end, sandboxes of three nodes, wheels of every kind. Before each release, and after changes to what they hold.
 test-long: venv-dev
-	@$(PYTEST) -n 3 --dist loadfile --durations=20 -m 'long and not brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS)
+	@$(PYTEST) $(REMEMBER) long -n 3 --dist loadfile --durations=20 -m 'long and not brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS)
+	@rm -f $(PASSED)/long
 
 # Some minutes each; PYTHON=python3.14 chooses the interpreter. pyproject.toml says which versions are allowed, and why.
 test-lowest: venv-dev $(PACKAGING)/ready

@@ -15,6 +15,7 @@ from kcli.core.protocol.messages.create_acls import CreateAclsRequest
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
 from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.resources import apply
 from kcli.flows.resources.resource import acl_name, quota_name
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.committing import commit, put
@@ -308,6 +309,51 @@ def test_prune_deletes_what_is_named_beside_it_and_nothing_of_kafka_or_kcli(worl
     assert names == {"team-b", "__kcli_mirror", "__consumer_offsets"}
     world(f"apply {file} --prune --only acls --yes")
     assert world.cluster.acls == set()
+
+
+@pytest.mark.parametrize("where", ["_stages", "act"])
+@pytest.mark.parametrize(
+    ("prune", "kinds"),
+    [
+        (True, {"Topic", "AclBinding", "User", "Quota", "BrokerConfig", "GroupConfig"}),
+        (False, {"Topic", "User", "Quota", "GroupOffsets"}),
+    ],
+)
+def test_what_another_run_has_removed_meanwhile_is_as_wanted(
+    world: World, monkeypatch: pytest.MonkeyPatch, where: str, prune: bool, kinds: set[str]
+) -> None:
+    """Of every kind; between the comparison and the plan, or between the plan and the act."""
+    world(f"apply {world.file(WHOLE)} --yes")
+    users = {"bob": {"SCRAM-SHA-256": {}}, "al": {"SCRAM-SHA-512": {}}}
+    given = [document("User", name, password_env="BOB", mechanisms=each) for name, each in users.items()]
+    world(f"apply {world.file(*given)} --yes")
+    world("quotas alter --user al --set producer_byte_rate=5 --yes")
+    world("quotas alter --user bob --set consumer_byte_rate=6 --yes")
+    world("topics alter orders --set segment.bytes=1048576 --yes")
+    for number in (0, 1):
+        put(world.cluster, "orders", number)
+    at = {TopicPartition("orders", number): OffsetAndMetadata(5) for number in (0, 1)}
+    commit(world.cluster, "g", at)
+    offsets = document("GroupOffsets", "g", offsets={"orders": {0: 5}})
+    file = world.file(*WHOLE.split("---\n")[2:4], topic("orders", config={"retention.ms": 5000}), offsets)
+    only = "--prune " + " ".join(f"--only {one}" for one in kinds) if prune else ""
+    line = f"apply {file} --exact {only} --yes"
+    other: list[list[dict[str, Any]]] = []
+
+    def other_first(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            if other:  # that of the other run itself
+                return function(*args)
+            other.append([])
+            other.append(world.items(line))
+            return function(*args)
+
+        return call
+
+    monkeypatch.setattr(apply.Apply, where, other_first(getattr(apply.Apply, where)))
+    found = {one["status"] for one in world.items(line)}
+    assert {one["resource"] for one in other[1] if one["status"] == "done"} == kinds
+    assert found == {"unchanged"}
 
 
 def test_one_topic_that_is_pruned_is_confirmed_by_its_name_under_a_protected_profile(world: World) -> None:

@@ -57,7 +57,9 @@ OffsetItem = Item[CommittedOffset, OffsetAndMetadata | None]
 
 
 class OffsetDeletion(Change[CommittedOffset, OffsetAndMetadata | None]):
-    """The committed offsets of the group in these partitions."""
+    """The committed offsets of the group in these partitions. ``may_lack``: there is nothing to do for one that is not
+    there.
+    """
 
     kind = "OffsetDelete"
     printed_by = "groups delete-offsets"
@@ -72,8 +74,8 @@ class OffsetDeletion(Change[CommittedOffset, OffsetAndMetadata | None]):
     quiet_report = True
     nothing = "nothing is to be deleted"
 
-    def __init__(self, group: str, scopes: Sequence[Scope]) -> None:
-        self.group, self.scopes = group, scopes
+    def __init__(self, group: str, scopes: Sequence[Scope], *, may_lack: bool = False) -> None:
+        self.group, self.scopes, self._may_lack = group, scopes, may_lack
         self._description: GroupDescription | None = None
 
     def begin(self, admin: Admin) -> None:
@@ -85,6 +87,8 @@ class OffsetDeletion(Change[CommittedOffset, OffsetAndMetadata | None]):
         found = admin.describe_groups([self.group], include_operations=True, all_types=True)
         name_nearest(admin, found)
         group = found[self.group]
+        if isinstance(group, NotFoundError) and self._may_lack:
+            return self._chosen({})
         if isinstance(group, KcliError):
             raise group
         self._description = group
@@ -128,6 +132,9 @@ class OffsetDeletion(Change[CommittedOffset, OffsetAndMetadata | None]):
                 named = sorted(tp for tp in present if tp.topic == topic and number in (None, tp.partition))
                 if not named:
                     key = CommittedOffset(self.group, topic, number)
+                    if self._may_lack:
+                        items.setdefault(key, Item(key, None, Outcome.UNCHANGED, note="it is not there"))
+                        continue
                     missing = _missing(key, present, "start offset" if self._of_share else "committed offset")
                     items.setdefault(key, Item(key, None, Outcome.REFUSED, missing))
                 for tp in named:

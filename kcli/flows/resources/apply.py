@@ -258,9 +258,9 @@ class Apply(StagedChange):
         if found.acls_left:
             yield steps.acls(ExactAclDeletion(found.acls_left), DELETE, found.acls_left)
         if found.mechanisms_left:
-            yield steps.credentials(UserDeletion(found.mechanisms_left))
+            yield steps.credentials(UserDeletion(found.mechanisms_left, may_lack=True))
         for group, topics in found.offsets_left.items():
-            yield steps.removal(OffsetDeletion(group, list(topics.items())), steps.offset_step)
+            yield steps.removal(OffsetDeletion(group, list(topics.items()), may_lack=True), steps.offset_step)
         if found.topics_left:
             yield steps.removal(TopicDeletion(found.topics_left, may_lack=True), steps.topic_step)
 

@@ -131,7 +131,7 @@ class ApplyUndo(StagedChange):
             created = [one.binding for one in self._of(CreatedAclEntry)]
             yield steps.acls(AclRetraction(journal), DELETE, created)
         if credentials:
-            yield steps.credentials(UserDeletion(credentials))
+            yield steps.credentials(UserDeletion(credentials, may_lack=True))
         if topics:
             yield steps.removal(TopicDeletion(topics, may_lack=True), steps.topic_step)
 

@@ -37,15 +37,18 @@ class NotDeletedError(KcliError):
 
 
 class UserDeletion(CredentialChange):
-    """The credentials of these mechanisms, by user; of all that a user has, if none is named."""
+    """The credentials of these mechanisms, by user; of all that a user has, if none is named. ``may_lack``: there is
+    nothing to do for one that is not there.
+    """
 
     kind = "UserDelete"
     printed_by = "users delete"
     columns = CREDENTIAL
     done = "deleted"
 
-    def __init__(self, mechanisms: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, mechanisms: Mapping[str, Sequence[str]], *, may_lack: bool = False) -> None:
         super().__init__(mechanisms)
+        self._may_lack = may_lack
         self._gone: set[ScramCredential] = set()
 
     def begin(self, admin: Admin) -> None:
@@ -56,7 +59,8 @@ class UserDeletion(CredentialChange):
         """All of a user are refused if one does not exist."""
         doing = f"deleting SCRAM credentials of {users_named(list(self.mechanisms))}"
         _, denied = admin.together(lambda: self.read(admin), lambda: denied_on_cluster(admin, "ALTER", doing))
-        missing = {user: error for user in self.mechanisms if (error := self._missing(admin, user))}
+        named = () if self._may_lack else self.mechanisms
+        missing = {user: error for user in named if (error := self._missing(admin, user))}
         return [
             self._decided(ScramCredential(user, mechanism), missing.get(user) or denied)
             for user, ones in self.mechanisms.items()
@@ -64,6 +68,8 @@ class UserDeletion(CredentialChange):
         ]
 
     def _decided(self, key: ScramCredential, refused: KcliError | None) -> CredentialItem:
+        if self._may_lack and self.has(key) is None:
+            return Item(key, Credential(None, None), Outcome.UNCHANGED, note=_GONE)
         outcome = Outcome.PLANNED if refused is None else Outcome.REFUSED
         return Item(key, Credential(self.has(key), None), outcome, refused)
 

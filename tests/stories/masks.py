@@ -2,13 +2,15 @@
 
 Each pattern is as narrow as it can be: counts, offsets, names, states and exit codes are compared as they are, lengths of
 time to a minute and a half, sizes to a tenth. Blanks are compared as one or as several, because the width of a column
-follows its longest cell; rules likewise. Lines that say that a machine is busy are left out.
+follows its longest cell; rules likewise. Where a text is wrapped is not compared, because the home of the reader is part
+of some lines. Lines that say that a machine is busy are left out.
 """
 
 import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+_FURTHER = 4  # blanks
 TOLERANCE = 90.0
 """Seconds by which two lengths of time may differ."""
 
@@ -47,7 +49,11 @@ MASKS = (
     Mask("<journal>", r"\b\d{8}-\d{6}-[0-9a-f]{6}\b"),
     Mask("<uuid>", r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"),
     Mask("<address>", r"\b127\.0\.0\.1(?::| +)\d{4,5}\b"),
-    Mask("<cluster>", r"(?<=cluster )[A-Za-z0-9_-]{22}(?![\w-])|(?<=, id )[A-Za-z0-9_-]{22}$"),
+    Mask(
+        "<cluster>",
+        r"(?:(?<=cluster |eassign/| source )|(?<=^  from ))[A-Za-z0-9_-]{22}(?![\w-])"
+        r"|(?<=, id )[A-Za-z0-9_-]{22}$|(?<= to )[A-Za-z0-9_-]{22}(?=, behind)",
+    ),
     Mask("<job>", r"(?<=job )[A-Za-z0-9_-]{8}-[0-9a-f]{8}\b|^[A-Za-z0-9_-]{8}-[0-9a-f]{8}(?=  )"),
     Mask("<milliseconds>", r'(?<="timestamp":)\d{13}\b'),
     Mask("<overhead>", r"^kcli used .* of CPU .*$"),
@@ -59,6 +65,7 @@ MASKS = (
     Mask("<change>", r"(?<=it changed by )[-+][\d.]+%"),
     Mask("<java>", r"\bon Java .*$"),
     Mask("<took>", r"\bin [\d.]+ s(?:: [\d,]+ records/s)?"),
+    Mask("<producer id>", r"\b\d+(?= +(?:true|false)$)"),
     Mask("<bytes>", r"(?<=has )\d+(?= bytes$)|(?<=manifest says )\d+"),
     Mask("<rate>", r"\b[\d,.]+ (?:records|[kM]?B)/s|(?<=rate<3k: it is )[\d,]+"),
     Mask("<size>", r"\b[\d.]+ [kM]?B\b", _about_as_large),
@@ -72,9 +79,22 @@ _ANY = re.compile("|".join(f"(?P<m{number}>{mask.pattern})" for number, mask in 
 
 def alike(shown: Sequence[str], printed: Sequence[str]) -> bool:
     """Whether a page may keep what it shows."""
-    said = [line for line in shown if not _BUSY.match(line)]
-    now = [line for line in printed if not _BUSY.match(line)]
+    said, now = (_unwrapped([line for line in lines if not _BUSY.match(line)]) for lines in (shown, printed))
     return len(said) == len(now) and all(map(_alike, said, now))
+
+
+def _unwrapped(lines: Sequence[str]) -> list[str]:
+    """Each text in one line: what is wrapped goes on four blanks further in."""
+    found: list[str] = []
+    begun = 0
+    for line in lines:
+        text = line.lstrip(" ")
+        if found and text and len(line) - len(text) == begun + _FURTHER:
+            found[-1] += f" {text}"
+        else:
+            found.append(line)
+            begun = len(line) - len(text)
+    return found
 
 
 def _alike(one: str, other: str) -> bool:

@@ -37,6 +37,20 @@ def test_counts_offsets_names_and_states_are_compared(page: str, now: str) -> No
     assert not alike([page], [now])
 
 
+def test_where_a_text_is_wrapped_is_not_compared() -> None:
+    page = [
+        "On prod (with certificate",
+        "    /home/ops/admin.pem):",
+        "  why: no",
+        "      credentials",
+        "  set",
+    ]
+    now = ["On prod", "    (with certificate /home/ops/admin.pem):", "  why: no credentials", "  set"]
+    assert alike(page, now)
+    assert not alike(page, [*now[:2], "  why: no other credentials", "  set"])
+    assert not alike(page, [*now, "  set"])
+
+
 def test_a_missing_line_differs_and_one_about_waiting_does_not() -> None:
     assert not alike(["created topic load", ""], ["created topic load"])
     assert alike(["created topic load"], ["waiting for 127.0.0.1:9092 …", "created topic load"])

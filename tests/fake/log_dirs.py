@@ -44,6 +44,7 @@ async def describe_log_dirs(ctx: "Context", request: DescribeLogDirsRequest) -> 
             rows = [
                 row
                 for place in topic.partitions
+                if ctx.node in place.replicas or ctx.node in place.futures
                 if wanted is None or (topic.name, place.index) in wanted
                 for row in _rows(ctx, place, path)
             ]

@@ -483,7 +483,8 @@ _TABLES = {"_delta_log": "Delta Lake", "catalog.db": "Apache Iceberg"}
 
 def why_no_export(store: Store) -> str:
     """Why a store without a manifest is no complete export."""
-    formats = [form for name, form in _TABLES.items() if name in set(store.names())]
+    there = set(store.names())
+    formats = [form for name, form in _TABLES.items() if name in there]
     if formats:
         return f"it has a table of {formats[0]}, which tools for such tables read"
     return f"it has no {MANIFEST}, which an export writes at last"

@@ -220,9 +220,8 @@ def _summary(verified: Verified) -> str:
     """In a line: how many partitions are equal, and what is no difference and good to know."""
     comparisons = verified.comparisons
     equal = sum(one.equal for one in comparisons)
-    partitions = len(verified.copies) + sum(
-        part.what not in {str(copy.source) for copy in verified.copies} for part in verified.missing
-    )
+    compared = {str(copy.source) for copy in verified.copies}
+    partitions = len(compared) + sum(part.what not in compared for part in verified.missing)
     parts = [f"{equal} of {counted(partitions, 'partition')} equal"]
     for by_key, unit in ((False, "record"), (True, "key")):
         chosen = [one for one in comparisons if one.by_key == by_key]

@@ -120,11 +120,12 @@ def _logs(
     to_be: Mapping[str, int],
 ) -> dict[TopicPartition, Log | KcliError]:
     found: dict[TopicPartition, Log | KcliError] = {}
+    there = {TopicPartition(topic, part.partition) for topic, info in topics.items() for part in info.partitions}
     for tp in partitions:
         info = topics.get(tp.topic)
         if info is None and not (tp.topic in to_be and isinstance(missing[tp.topic], NotFoundError)):
             found[tp] = missing[tp.topic]
-        elif info is None or tp.partition not in {part.partition for part in info.partitions}:
+        elif info is None or tp not in there:
             count = max(to_be.get(tp.topic, 0), 0 if info is None else len(info.partitions))
             found[tp] = no_partition(tp, count) if tp.partition >= count else _EMPTY
     existing = [tp for tp in partitions if tp not in found]

@@ -29,9 +29,9 @@ class GroupMembers(OfGroup[MemberRow]):
         description = next((one.description for one in samples if one.group == self.group), None)
         if description is None:
             return []
-        rows = list(snapshot.rows.get(self.group, ()))
+        rows = {row.tp: row for row in snapshot.rows.get(self.group, ())}
         return [
-            MemberRow(member, summary([row for row in rows if row.tp in set(member.assignment or ())]))
+            MemberRow(member, summary([rows[tp] for tp in member.assignment or () if tp in rows]))
             for member in description.members
         ]
 

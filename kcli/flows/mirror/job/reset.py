@@ -242,11 +242,8 @@ class PositionReset(Change[TopicPartition, Move]):
                 progress, offsets = moved(old, item.facts, now, by_key=saved.state.partitions == "by-key")
                 records += deletions(self._job, {item.key: old})
                 records += partition_records(self._job, item.key, progress, offsets)
-            begun = {
-                topic: text
-                for topic, text in saved.state.begun.items()
-                if topic not in {tp.topic for tp, error in answers.items() if error is None}
-            }
+            reset = {tp.topic for tp, error in answers.items() if error is None}
+            begun = {topic: text for topic, text in saved.state.begun.items() if topic not in reset}
             records.append(job_record(msgspec.structs.replace(saved.state, begun=begun)))
             writer.write(records)
         return answers

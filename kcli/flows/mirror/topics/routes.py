@@ -101,7 +101,8 @@ def select_topics(
     selectors too, name. NotFoundError for a name that is not available; ConfigError for an internal topic that is named,
     or an invalid regex.
     """
-    names = sorted(available)
+    there = frozenset(available)
+    names = sorted(there)
     out = {name for one in excludes for name in _matching(names, one)}
     open_to_patterns = [
         name for name in names if not is_internal(name) and name not in copies and name not in out
@@ -117,7 +118,7 @@ def select_topics(
                 why="it belongs to the brokers or to kcli, and means nothing in another cluster",
                 do="--sync-groups copies committed offsets" if selector == "__consumer_offsets" else "",
             )
-        elif selector in names:
+        elif selector in there:
             chosen.add(selector)
         else:
             near = near_names(selector, names, 3)
@@ -190,8 +191,9 @@ def plan_routes(topics: Iterable[str], renames: Sequence[Rename], *, same_cluste
             )
         sources[target] = source
     if same_cluster:
+        copied = {route.source for route in routes}
         for source, target in routes:
-            if target in {route.source for route in routes}:
+            if target in copied:
                 raise ConfigError(
                     f"topic {source} would be copied to {target}, which is copied itself",
                     why="source and target are the same cluster, so the copy would never end",

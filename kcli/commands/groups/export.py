@@ -12,6 +12,7 @@ from kcli.commands.groups._options import (
     empty_group_option,
     internal_option,
     selected,
+    single_partitions,
     topics_option,
     with_empty_group,
     zookeeper_option,
@@ -148,8 +149,9 @@ def _report_missing(
         inv.lacks(part)
     for name in export.empty if names is not None and not scopes else ():
         inv.talk.warn(f"group {name} has no committed offsets")
-    for scope in scopes if export.groups else ():
-        if not any(saved.tp in scope for saved in export.offsets):
+    found = {*(saved.tp for saved in export.offsets), *export.unread}
+    for scope in single_partitions(scopes) if export.groups else ():
+        if not any(tp in scope for tp in found):
             inv.lacks(
                 Missing.of(
                     NotFoundError(

@@ -75,8 +75,8 @@ def first_unread(
 @dataclass(frozen=True, slots=True)
 class Export:
     """``offsets`` by group, topic, partition. ``empty``: groups that exist but have no commits among those requested;
-    ``missing``: what could not be read; ``groups`` counts those whose commits could be. ``unsure``: it is not known that
-    each group has a coordinator. ``left_out``: share groups.
+    ``missing``: what could not be read, ``unread`` the partitions of which it is a commit; ``groups`` counts those whose
+    commits could be. ``unsure``: it is not known that each group has a coordinator. ``left_out``: share groups.
     """
 
     offsets: tuple[SavedOffset, ...]
@@ -85,6 +85,7 @@ class Export:
     missing: tuple[Missing, ...] = ()
     unsure: bool = False
     left_out: tuple[str, ...] = ()
+    unread: frozenset[TopicPartition] = frozenset()
 
 
 def export_offsets(
@@ -134,12 +135,13 @@ def export_offsets(
         for name, commits in sorted(committed.items())
         if not isinstance(commits, KcliError)
     }
-    missing += [
-        Missing(f"the commit of {GroupPartition(name, tp)}", str(tp), error)
+    unread = [
+        (tp, Missing(f"the commit of {GroupPartition(name, tp)}", str(tp), error))
         for name, rows in chosen.items()
         for tp, error in rows.items()
         if isinstance(error, KcliError)
     ]
+    missing += [part for _tp, part in unread]
     ids = _topic_ids(admin, chosen, missing) if all_known else {}
     return Export(
         tuple(
@@ -164,6 +166,7 @@ def export_offsets(
         tuple(missing),
         listing is not None and listing.unsure,
         tuple(left_out),
+        frozenset(tp for tp, _part in unread),
     )
 
 

@@ -1,6 +1,7 @@
 """``groups export`` against a stand-in for the admin client: what is written, what is reported, which exit code."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -198,6 +199,18 @@ def test_a_scope_of_which_nothing_is_committed_is_a_failure(admin: StandIn) -> N
     done = kcli("a", "b", "-t", "orders:0", "-t", "ordesr")
     assert (done.return_value, done.stdout.splitlines()[1:]) == (6, ["a,orders,0,7"])
     assert "no committed offset of ordesr" in done.stderr
+
+
+def test_each_partition_that_is_named_is_exported_or_missing_once(admin: StandIn) -> None:
+    admin.committed["a"] = {
+        TopicPartition("orders", 0): OffsetAndMetadata(7),
+        TopicPartition("orders", 1): BrokerError(14, "orders-1 of group a"),
+        TopicPartition("orders", 2): None,
+    }
+    done = kcli("a", "-t", "orders:0-3")
+    assert (done.return_value, done.stdout.splitlines()[-1]) == (6, "orders,0,7")
+    missing = [line for line in done.stdout.splitlines() if line.startswith("# not complete: ")]
+    assert [number for line in missing for number in re.findall(r"orders[:-](\d)", line)] == ["1", "2", "3"]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kcli.commands.shared import changing
 from kcli.core.admin.admin import Admin
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
 from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest
@@ -61,6 +62,19 @@ def test_topics_come_back_empty_with_their_configuration(world: World) -> None:
     assert {one.name: one.value for one in configs if not one.is_default} == {"retention.ms": "5000"}
     for how in ("--dry-run", "--yes"):
         assert "TOPIC_ALREADY_EXISTS" in world(f"undo {world.journal} {how} -o ndjson", code=7).err
+
+
+def test_partitions_that_were_added_during_the_question_come_back_too(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as during:
+        during.setattr(changing, "ask", lambda *_: world.cluster.add_partitions("orders", 5))
+        (row,) = json.loads(world("topics delete orders -o json").out)["items"]
+    assert (row["status"], row["partitions"]) == ("done", 5)
+    world(f"undo {world.journal} --yes")
+    with Admin(bootstrap_servers=world.cluster.bootstrap) as admin:
+        found: Any = admin.describe_topics(["orders"])["orders"]
+    assert len(found.partitions) == 5
 
 
 def test_a_topic_that_was_not_deleted_is_as_it_should_be(world: World) -> None:

@@ -189,9 +189,9 @@ class TopicDeletion(Change[str, Topic | None]):
         return self._unknown
 
     def again(self, item: TopicItem, now: TopicItem | None) -> TopicItem:
-        """Records may come and go; the topic has to be the same one."""
+        """Records may come and go, and partitions be added, for the journal to have; the topic has to be the same one."""
         same = now and now.facts and item.facts and now.facts.topic_id == item.facts.topic_id
-        return super().again(item, now._replace(facts=item.facts) if now and same else now)
+        return super().again(item._replace(facts=now.facts) if now and same else item, now)
 
     def journal(self, admin: Admin, todo: Sequence[TopicItem]) -> Draft | None:
         """The topics as they were configured; internal ones are created by brokers and kcli themselves."""

@@ -451,6 +451,14 @@ def test_a_topic_that_is_missing_does_not_stop_the_others(many: FakeCluster) -> 
     assert "topic none does not exist" in done.err
 
 
+@pytest.mark.parametrize("how", ["--dry-run", "--yes"])
+def test_a_topic_that_is_refused_has_its_own_exit_code(many: FakeCluster, how: str) -> None:
+    done = Noun("topics", many)(f"alter a b --partitions 2 --set retention.ms=1h {how} -o json", 7)
+    ends = ["planned" if how == "--dry-run" else "done", "unchanged", "refused", "refused"]
+    assert [item["status"] for item in json.loads(done.out)["items"]] == ends
+    assert '"code": 7' in done.err
+
+
 def test_no_topic_gets_partitions_after_its_configuration_failed(many: FakeCluster) -> None:
     topics = Noun("topics", many)
     many.fail(IncrementalAlterConfigsRequest, Code.POLICY_VIOLATION, after=CHECKS)

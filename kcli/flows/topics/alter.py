@@ -153,6 +153,10 @@ class TopicAlter(ConfigAlteration):
                     found[item.key] = Found(item.facts, None if has >= item.facts.wanted else answer)
         return found
 
+    def whole(self, item: AlterItem) -> bool:
+        """What is refused, or fails before partitions are added, leaves its topic as it was, whatever others became."""
+        return item.outcome is Outcome.REFUSED or not isinstance(item.facts, AddedPartitions)
+
     def row(self, item: AlterItem) -> dict[str, Any]:
         """The values of the columns."""
         return item.facts.row() if isinstance(item.facts, AddedPartitions) else super().row(item)

@@ -120,6 +120,8 @@ def test_offsets_of_a_topic_that_may_not_be_read_are_refused(world: World) -> No
         done = world(f"groups delete-offsets g -t t {how} -o json", code=4)
         assert statuses(done) == ["refused", "refused"]
         assert "no READ permission on topic t" in done.err
+    plan = world("groups delete-offsets g -t t --dry-run", code=4).out
+    assert plan.count("refused: TOPIC_AUTHORIZATION_FAILED") == 2
     assert committed(world.cluster) == OFFSETS
 
 

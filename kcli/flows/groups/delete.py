@@ -143,7 +143,7 @@ class GroupDeletion(Change[Key, Group | None]):
         parts = []
         for item in plan:
             if item.facts is not None:
-                parts.append(_plan(item.facts))
+                parts.append(_plan(item.facts, refused=item.error is not None))
                 if item.outcome is Outcome.PLANNED and (danger := own_group_danger(str(item.key))):
                     parts.append(f"{danger}.")
         return "\n".join(parts)
@@ -220,19 +220,20 @@ class GroupDeletion(Change[Key, Group | None]):
         return (f"deleted group {group_shown(str(item.key))}" for item in items)
 
 
-def _plan(group: Group) -> str:
+def _plan(group: Group, *, refused: bool = False) -> str:
     """What goes with the group."""
     of_share = group.description.type == SHARE
     noun = "start offset" if of_share else "committed offset"
     what, members = described(group.description), member_table(group.description.members)
+    end = ", which is refused" if refused else ""
     if group.partitions is None:
         return "\n".join(
-            [f"Delete {what}; how many {noun}s it has is not known: {group.committed}", *members]
+            [f"Delete {what}{end}; how many {noun}s it has is not known: {group.committed}", *members]
         )
     counts = Counter(tp.topic for tp in group.partitions)
     columns = _SHARE_TOPICS if of_share else _TOPICS
     rows = [{columns[0].key: topic, columns[1].key: count} for topic, count in sorted(counts.items())]
-    line = f"Delete {what} with {counted(len(group.partitions), noun)}."
+    line = f"Delete {what} with {counted(len(group.partitions), noun)}{end}."
     kept = [FORGOTTEN] if of_share else []
     return "\n".join([line, *indented_table(columns, rows), *members, *kept])
 

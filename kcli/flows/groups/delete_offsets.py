@@ -159,7 +159,7 @@ class OffsetDeletion(Change[CommittedOffset, OffsetAndMetadata | None]):
             return ""
         assert self._description is not None, "what is shown was decided about"
         columns = [column for column in self.columns if column.key != "group"]
-        rows = [{**self.row(item), "note": item.note or None} for item in shown]
+        rows = [{**self.row(item), "note": item.note or self._refused(item)} for item in shown]
         lost = sum(item.outcome is Outcome.PLANNED for item in plan)
         noun, reset = "committed offset", "its auto.offset.reset says"
         if self._of_share:
@@ -172,6 +172,9 @@ class OffsetDeletion(Change[CommittedOffset, OffsetAndMetadata | None]):
                 f"The next consumer of these partitions in the group starts where {reset}.",
             ]
         )
+
+    def _refused(self, item: OffsetItem) -> str | None:
+        return None if item.error is None else f"refused: {self.reason(item.error)}"
 
     def questions(self, plan: Sequence[OffsetItem]) -> list[Question]:
         """The name of the group has to be typed."""

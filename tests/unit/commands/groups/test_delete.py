@@ -188,6 +188,8 @@ def test_a_live_group_is_refused_with_its_members(admin: StandIn) -> None:
     dry = kcli("delete", "live", "--dry-run")
     assert dry.return_value == 7
     assert "billing-2" in dry.stdout
+    assert ", which is refused." in dry.stdout.splitlines()[0]
+    assert "refused" not in kcli("delete", "idle", "--dry-run").stdout
 
 
 @pytest.mark.case("O10")

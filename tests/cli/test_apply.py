@@ -174,10 +174,15 @@ def test_an_undo_makes_all_of_it_undone_and_names_are_typed(world: World) -> Non
     assert "confirmation by name" not in world(f"undo {journal} --no-input", 2).err
     world(f"undo {journal} --yes")
     assert world.export == before
+    undone = world.items("undo")[-1]["id"]
     again = world.rows(f"undo {journal} --yes", 7)
     assert {key for key, status in again.items() if status != "unchanged"} == {("left", "")}, (
         "it is there again"
     )
+    world(f"undo {undone} --yes", 7)  # the password of a user is not there any more
+    assert "name: orders" in world.export
+    world(f"undo {world.items('undo')[-1]['id']} --yes")
+    assert world.export == before, "an undo of an undo of an undo"
 
 
 def test_what_cannot_be_undone_is_refused_and_said(world: World) -> None:

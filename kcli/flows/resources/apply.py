@@ -30,7 +30,6 @@ from kcli.flows.configs.alter import ConfigAlterOfEach
 from kcli.flows.configs.key_changes import NoKeyError
 from kcli.flows.configs.resources import ALL_BROKERS, shown_name
 from kcli.flows.groups.delete_offsets import OffsetDeletion
-from kcli.flows.journal import CreatedTopicEntry
 from kcli.flows.quotas.alter import QuotaAlteration
 from kcli.flows.reassign.change import Moving
 from kcli.flows.reassign.placement import TopicPlacement, Wanted
@@ -300,17 +299,9 @@ class Apply(StagedChange):
 
     def after(self, stage: Stage) -> None:
         """The journal gets the ids of topics that were created."""
-        if self._draft is None or not isinstance(stage.change, TopicCreation):
-            return
-        ids = {item.key: item.facts.topic_id for item in stage.plan if item.outcome is Outcome.DONE}
-        self._draft.amend(
-            [
-                CreatedTopicEntry(entry.topic, ids.get(entry.topic) or "")
-                if isinstance(entry, CreatedTopicEntry) and entry.topic in ids
-                else entry
-                for entry in self._draft.entries
-            ]
-        )
+        if isinstance(stage.change, TopicCreation):
+            made = (item for item in stage.plan if item.outcome is Outcome.DONE)
+            self.keep_ids({item.key: item.facts.topic_id or "" for item in made})
 
     def unchanged(self, plan: Sequence[StepItem]) -> Iterator[str]:
         """That all is as wanted."""

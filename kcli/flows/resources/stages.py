@@ -16,7 +16,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.classes import NamedTuple, dataclass, field
 from kcli.core.errors import ConfigError, ConnectError, KcliError, TimedOutError
 from kcli.core.exit_codes import ExitCode
-from kcli.flows.journal import Draft, Entry
+from kcli.flows.journal import CreatedTopicEntry, Draft, Entry
 from kcli.flows.resources.resource import Kind, Ref
 from kcli.output.progress import counted
 from kcli.output.tables import Column
@@ -323,6 +323,18 @@ class StagedChange(Change[Step, Told]):
 
     def after(self, stage: Stage) -> None:
         """A stage has ended."""
+
+    def keep_ids(self, ids: Mapping[str, str]) -> None:
+        """The journal gets the ids of topics that were created."""
+        if self._draft is not None:
+            self._draft.amend(
+                [
+                    CreatedTopicEntry(entry.topic, ids[entry.topic])
+                    if isinstance(entry, CreatedTopicEntry) and entry.topic in ids
+                    else entry
+                    for entry in self._draft.entries
+                ]
+            )
 
     def clean_up(self, admin: Admin, *, dry_run: bool) -> Iterable[KcliError]:
         """What the stages leave."""

@@ -125,12 +125,8 @@ def creation(change: TopicCreation) -> Stage:
     def told(item: SubItem) -> Told:
         return Told(CREATE, None, change.settings(item))
 
-    def entries(_admin: Admin, todo: Sequence[SubItem]) -> Iterator[Entry]:
-        return (CreatedTopicEntry(item.key) for item in todo)
-
-    return Stage(
-        change, topic_step, told, entries, scope=[Step(Ref(Kind.TOPIC, one)) for one in change.specs]
-    )
+    scope = [Step(Ref(Kind.TOPIC, one)) for one in change.specs]
+    return Stage(change, topic_step, told, created_topics, scope=scope)
 
 
 def added_partitions(change: Change[Any, Any]) -> Stage:
@@ -288,15 +284,25 @@ def removal(change: Change[Any, Any], step: Callable[[SubItem], Step]) -> Stage:
     return Stage(change, step, lambda _item: Told(DELETE), entries, destroys=True)
 
 
-def removal_undone(change: Change[Any, Any], step: Callable[[SubItem], Step]) -> Stage:
-    """Makes topics again, or commits offsets again."""
-    return Stage(change, step, lambda _item: Told(CREATE), no_entries)
+def topics_again(change: Change[Any, Any]) -> Stage:
+    """Makes topics again."""
+    return Stage(change, topic_step, lambda _item: Told(CREATE), created_topics)
+
+
+def offsets_again(change: Change[Any, Any]) -> Stage:
+    """Commits offsets again."""
+    return Stage(change, offset_step, lambda _item: Told(CREATE), no_entries)
 
 
 def kept(change: Change[Any, Any], admin: Admin, todo: Sequence[SubItem]) -> Sequence[Entry]:
     """What the journal of the change itself has."""
     draft = change.journal(admin, todo)
     return draft.entries if isinstance(draft, Draft) else ()
+
+
+def created_topics(_admin: Admin, todo: Sequence[SubItem]) -> Sequence[Entry]:
+    """The topics, without ids: these are known after the act."""
+    return [CreatedTopicEntry(item.key) for item in todo]
 
 
 def no_entries(_admin: Admin, _todo: Sequence[SubItem]) -> Sequence[Entry]:

@@ -114,7 +114,7 @@ class ApplyUndo(StagedChange):
         rewinds: Sequence[RewindEntry],
     ) -> Iterator[Stage]:
         if journal := self._part(TopicEntry):
-            yield steps.removal_undone(TopicRestore(journal), steps.topic_step)
+            yield steps.topics_again(TopicRestore(journal))
         if journal := self._part(ReplicasEntry):
             yield steps.moves_back(ReplicaRestore(self._moving, [journal]))
         if journal := self._part(AclEntry):
@@ -124,7 +124,7 @@ class ApplyUndo(StagedChange):
         if journal := self._part(ConfigKeyEntry):
             yield steps.configs(ConfigRestore(journal), destroys=False)
         if offsets := [*self._of(OffsetEntry), *self._of(ShareOffsetEntry)]:
-            yield steps.removal_undone(OffsetRestore(self._with(offsets)), steps.offset_step)
+            yield steps.offsets_again(OffsetRestore(self._with(offsets)))
         for entry in rewinds:
             yield steps.offsets(offsets_undo(entry.group, entry.id, self._where, dry=self._dry))
         if journal := self._part(CreatedAclEntry):
@@ -217,6 +217,11 @@ class ApplyUndo(StagedChange):
                 step, "brokers do not return secrets, so the journal has none", "set it again"
             )
             yield Item(step, Told(), Outcome.REFUSED, error)
+
+    def after(self, stage: Stage) -> None:
+        """The journal gets the ids of topics that were created again."""
+        if isinstance(stage.change, TopicRestore):
+            self.keep_ids(stage.change.ids)
 
     def needs_name(self, stage: Stage) -> bool:
         """Topics are deleted by their names."""

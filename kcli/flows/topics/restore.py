@@ -42,6 +42,8 @@ class TopicRestore(Change[str, TopicEntry]):
 
     def __init__(self, journal: Journal) -> None:
         self.made = journal
+        self.ids: dict[str, str] = {}
+        """Those of the topics that were created again."""
 
     def decide(self, admin: Admin) -> list[TopicItem]:
         """Topics that exist are refused, unless they are the same ones, which were not deleted."""
@@ -105,6 +107,7 @@ class TopicRestore(Change[str, TopicEntry]):
     def read_back(self, admin: Admin, items: Sequence[TopicItem]) -> dict[str, Found[TopicEntry] | KcliError]:
         """Whether the topics exist."""
         found = admin.describe_topics([item.key for item in items])
+        self.ids = {name: one.topic_id for name, one in found.items() if isinstance(one, TopicInfo)}
         return {item.key: _after(item, found[item.key]) for item in items}
 
     def row(self, item: TopicItem) -> dict[str, Any]:

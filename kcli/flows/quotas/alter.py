@@ -115,14 +115,14 @@ class QuotaAlteration(Change[QuotaKey, Quota]):
         return wanted
 
     def text(self, plan: Sequence[QuotaItem]) -> str:
-        """A line for each key, below its entity."""
+        """A line for each key, below its entity; what is refused is in the errors."""
         found: dict[QuotaEntity, list[QuotaItem]] = {}
         for item in plan:
-            found.setdefault(item.key.entity, []).append(item)
+            if item.error is None:
+                found.setdefault(item.key.entity, []).append(item)
         texts = [
             "\n".join([f"Change the quotas of {entity}:", *map(_line, items)])
             for entity, items in found.items()
-            if not any(item.error is not None for item in items)
         ]
         return "\n".join(texts)
 

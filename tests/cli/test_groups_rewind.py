@@ -147,6 +147,17 @@ def test_undo_deletes_commits_that_were_not_there(cluster: FakeCluster, rewind: 
     assert offsets(cluster, "h") == [20, 20, 20]
 
 
+def test_what_has_no_commit_as_before_is_undone_although_the_topic_is_gone(
+    cluster: FakeCluster, rewind: Kcli
+) -> None:
+    commit(cluster, "h", {TopicPartition("u", 0): OffsetAndMetadata(0)})
+    rewind("h", "--to", "latest", "--topic", "t", "--yes")
+    (journal,) = rewind.journals()
+    cluster.delete_topic("t")
+    rows = rewind.items("h", f"--undo={journal.stem}", "--yes")
+    assert [(row["status"], row["note"]) for row in rows] == [("unchanged", "had no commit")] * 3
+
+
 def test_undo_reverts_the_last_commit_of_a_group_and_redo_restores_it(
     cluster: FakeCluster, rewind: Kcli
 ) -> None:

@@ -248,6 +248,9 @@ def _item(
     try:
         if isinstance(committed, KcliError):
             raise committed
+        if committed is None and target.exact and tp in target.offsets and target.offsets[tp] is None:
+            what = "start offset" if group.type == SHARE else "commit"
+            return RewindItem(tp, None, None, f"had no {what}")  # whatever has become of the topic
         if tp.topic in missing:
             return refused_item(tp, missing[tp.topic], committed)
         if tp.topic in described:

@@ -192,9 +192,7 @@ def _exactly(target: Target, tp: TopicPartition, seen: PartitionState) -> NewCom
     before = target.offsets[tp]
     if before is None:
         what = "start offset" if seen.shared else "commit"
-        return NewCommit(
-            None, f"had no {what}" if seen.committed is None else f"{what} deleted: there was none"
-        )
+        return NewCommit(None, f"{what} deleted: there was none")
     note = ""
     if before.offset < seen.start.offset:
         note = "before log start"

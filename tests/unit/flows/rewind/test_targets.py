@@ -72,7 +72,6 @@ def exact(before: OffsetAndMetadata | None) -> Target:
             "behind log end",
         ),
         (exact(None), PartitionState(COMMIT, START, END), None, "commit deleted: there was none"),
-        (exact(None), PartitionState(None, START, END), None, "had no commit"),
     ],
 )
 def test_find(target: Target, seen: PartitionState, new: tuple[int, str, int] | None, note: str) -> None:

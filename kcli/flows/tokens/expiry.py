@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-from kcli.account.change import Change, Found, Item, Question, is_lost
+from kcli.account.change import Change, Found, Item, Question, is_lost, planned
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.delegation_tokens import (
@@ -91,7 +91,7 @@ class ExpiryChange(Change[str, Expiry]):
     def text(self, plan: Sequence[ExpiryItem]) -> str:
         """A line for each token."""
         now = wall_ms()
-        lines = [f"{self.verb} {counted(len(plan), 'delegation token')}:"]
+        lines = [f"{self.verb} {counted(len(planned(plan)), 'delegation token')}:"]
         for item in plan:
             if (token := item.facts.token) is not None:
                 end = item.note or f"→ {self.target(token)}"
@@ -101,8 +101,8 @@ class ExpiryChange(Change[str, Expiry]):
     def questions(self, plan: Sequence[ExpiryItem]) -> list[Question]:
         """One for all."""
         subject = plan[0].key if len(plan) == 1 else None
-        todo = sum(item.outcome is Outcome.PLANNED for item in plan)
-        return [Question(self.text(plan), f"{self.verb} {counted(todo, 'token')}?", subject=subject)]
+        count = counted(len(planned(plan)), "token")
+        return [Question(self.text(plan), f"{self.verb} {count}?", subject=subject)]
 
     def send(self, admin: Admin, tokens: Sequence[DelegationToken]) -> dict[str, int | KcliError | None]:
         """Sends the requests: for each id when it expires now; None where it is removed."""

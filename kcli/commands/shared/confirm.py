@@ -94,13 +94,15 @@ def protected(inv: Invocation, question: Question) -> Question:
 
 def check_answerable(inv: Invocation, question: Question) -> str:
     """How the question is answered: GO, STOP (dry run) or ASK; a usage error where it cannot be."""
+    of_profile = question.name is None and question.subject is None
     question = protected(inv, question)
     verdict = _verdict(inv, question)
     if verdict == MISMATCH:
+        several = "it stands for all of it" if of_profile else "where several things are named, once for each of them"
         raise usage(
             f"--confirm {' --confirm '.join(inv.values.confirm)} does not name what would be changed",
             why="nothing was done",
-            do=f"use --confirm {_typed(question.name)}; where several things are named, once for each of them",
+            do=f"use --confirm {_typed(question.name)}; {several}",
         )
     if verdict == IMPOSSIBLE and question.danger is not None:
         raise usage(

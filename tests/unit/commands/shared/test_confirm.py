@@ -95,6 +95,9 @@ def test_a_protected_profile_needs_its_own_name_where_a_plan_has_none() -> None:
     with pytest.raises(Exception, match="confirmation by name required"):
         confirm(invocation(quiet=True, yes=True, profile=PROTECTED), PLAN, "Proceed?")
     assert confirm(invocation(quiet=True, profile=PROTECTED, confirmed="prod"), PLAN, "Proceed?")
+    with pytest.raises(Exception, match="--confirm g does not name what would be changed") as caught:
+        confirm(invocation(quiet=True, profile=PROTECTED, confirmed="g"), PLAN, "Proceed?")
+    assert caught.value.do == "use --confirm prod; it stands for all of it"  # type: ignore[attr-defined]
 
 
 def test_a_plan_names_the_cluster_by_its_id() -> None:

@@ -470,6 +470,12 @@ def test_a_topic_whose_configuration_may_not_be_changed_gets_no_throttle(reassig
     reassign(f"run {path} --yes")
 
 
+def test_a_plan_counts_no_moves_that_are_refused(reassign: Reassign) -> None:
+    plan = reassign(f"run {reassign.file({'t-0': [1, 2, 77], 'none-0': [1]})} --dry-run", 7).out
+    assert "Move replicas of 0 partitions." in plan
+    assert "RECEIVES" not in plan
+
+
 @pytest.mark.parametrize("form", ["json", "ndjson", "yaml", "csv", "tsv"])
 @pytest.mark.parametrize("more", ["--dry-run", "--yes"])
 def test_what_is_held_back_stands_in_every_document(reassign: Reassign, form: str, more: str) -> None:

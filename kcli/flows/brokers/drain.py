@@ -271,7 +271,7 @@ class BrokerDrain(ReplicaMoves):
 
     def heading(self, plan: Sequence[MoveItem]) -> str:
         """What is done, the first words of the plan."""
-        moves = [item.facts for item in self.shown(plan)]
+        moves = self.moved(plan)
         if self.leaders_only:
             return f"Have other brokers lead {counted(len(moves), 'partition')} of {self.name}"
         led = sum(move.leader in self.numbers for move in moves)

@@ -104,7 +104,7 @@ class ReplicaMoves(Change[TopicPartition, Move]):
 
     def heading(self, plan: Sequence[MoveItem]) -> str:
         """What is done, the first words of the plan."""
-        return f"Move replicas of {counted(len(self.shown(plan)), 'partition')}"
+        return f"Move replicas of {counted(len(self.moved(plan)), 'partition')}"
 
     def stay(self) -> Iterable[tuple[int, ...]]:
         """The replicas of partitions that are not in the plan, where what brokers have counts them."""
@@ -114,11 +114,14 @@ class ReplicaMoves(Change[TopicPartition, Move]):
         """The items that the text of the plan shows."""
         return [item for item in plan if item.facts.needed]
 
+    def moved(self, plan: Sequence[MoveItem]) -> list[Move]:
+        """Of these the moves that are not refused."""
+        return [item.facts for item in self.shown(plan) if not _is_refused(item)]
+
     def text(self, plan: Sequence[MoveItem]) -> str:
         """The plan for people: the moves, and what each broker has and gets."""
-        items = self.shown(plan)
-        moves = [item.facts for item in items]
-        if not moves:
+        items, moves = self.shown(plan), self.moved(plan)
+        if not items:
             return ""
         rows = traffic(moves, (), others=self.stay())
         head = self.heading(plan)
@@ -128,7 +131,9 @@ class ReplicaMoves(Change[TopicPartition, Move]):
                 seconds = max(1.0, seconds_at(self.rate, rows))
                 head += f", at least {duration_text(seconds)} at {size_text(self.rate)}/s"
         notes = {item.key: "refused" if _is_refused(item) else item.note for item in items}
-        lines = [f"{head}.", *view.moves_table(moves, notes), *view.brokers_table(rows)]
+        lines = [f"{head}.", *view.moves_table([item.facts for item in items], notes)]
+        if moves:
+            lines += view.brokers_table(rows)
         if self.rate is None and any(move.copied for move in moves):
             lines.append("No throttle: --throttle 50MB/s limits what each broker sends and receives.")
         return "\n".join(lines)

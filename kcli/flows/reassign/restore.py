@@ -92,7 +92,7 @@ class ReplicaRestore(ReplicaMoves):
 
     def heading(self, plan: Sequence[MoveItem]) -> str:
         """What is done, the first words of the plan."""
-        return f"Move replicas of {counted(len(self.shown(plan)), 'partition')} back"
+        return f"Move replicas of {counted(len(self.moved(plan)), 'partition')} back"
 
     def read_back(
         self, admin: Admin, items: Sequence[MoveItem]

@@ -72,15 +72,15 @@ def ask(inv: Invocation, question: Question, remarks: Callable[[], object] | Non
 
     ``--yes`` answers; so does ``--confirm NAME``. ``remarks`` is called between the plan and the question.
     """
-    question = protected(inv, question)
-    verdict = _verdict(inv, question)
-    danger = None if question.danger is None else f"{question.danger}."
-    if plan := "\n".join(filter(None, (question.plan, danger))):
+    full = protected(inv, question)
+    verdict = _verdict(inv, full)
+    danger = None if full.danger is None else f"{full.danger}."
+    if plan := "\n".join(filter(None, (full.plan, danger))):
         show_plan(inv, plan, asked=verdict == ASK)
     if remarks is not None:
         remarks()
     if check_answerable(inv, question) == ASK:
-        _answer(inv, question)
+        _answer(inv, full)
 
 
 def protected(inv: Invocation, question: Question) -> Question:
@@ -98,7 +98,11 @@ def check_answerable(inv: Invocation, question: Question) -> str:
     question = protected(inv, question)
     verdict = _verdict(inv, question)
     if verdict == MISMATCH:
-        several = "it stands for all of it" if of_profile else "where several things are named, once for each of them"
+        several = (
+            "it stands for all of it"
+            if of_profile
+            else "where several things are named, once for each of them"
+        )
         raise usage(
             f"--confirm {' --confirm '.join(inv.values.confirm)} does not name what would be changed",
             why="nothing was done",

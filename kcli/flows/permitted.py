@@ -50,6 +50,12 @@ def may_be_more(what: str) -> str:
     )
 
 
+def hidden(admin: Admin, what: str) -> list[str]:
+    """The warning where a list of all ``what`` need not have them all."""
+    seen = may_see_all(lambda: admin.describe_cluster(include_operations=True))
+    return [] if seen else [may_be_more(what)]
+
+
 def denied_topics(admin: Admin, names: Sequence[str], operation: str, doing: str) -> dict[str, KcliError]:
     """An error for each topic on which the operation is not permitted; ``doing`` has ``{}`` in the name's place."""
     return denied_of(admin.topic_operations(names), operation, doing) if names else {}

@@ -301,6 +301,8 @@ def test_an_election_is_awaited() -> None:
         ("topics offsets", "topics"),
         ("topics describe --match *", "topics"),
         ("consume ^t -n 1", "topics"),
+        ("groups delete --match * --dry-run", "groups"),
+        ("topics delete --match * --dry-run", "topics"),
     ],
 )
 def test_a_list_that_need_not_have_everything_has_a_warning(line: str, more: str) -> None:

@@ -26,7 +26,7 @@ from kcli.flows.groups.members import described, live_error, member_table
 from kcli.flows.groups.nearest import name_nearest
 from kcli.flows.groups.stored_offsets import read_offsets
 from kcli.flows.journal import Draft
-from kcli.flows.permitted import denied_groups
+from kcli.flows.permitted import denied_groups, hidden
 from kcli.output.progress import counted
 from kcli.output.tables import Column, indented_table
 
@@ -91,6 +91,7 @@ class GroupDeletion(Change[Key, Group | None]):
     ) -> None:
         self.names, self.match, self._check = names, match, check
         self._scope: list[GroupItem] | None = None
+        self._hidden: list[str] = []
 
     def begin(self, admin: Admin) -> None:
         """With the first contact: what the plan is made from."""
@@ -131,6 +132,7 @@ class GroupDeletion(Change[Key, Group | None]):
         chosen = [name for name in matching if own or not is_own_group(name)]
         but = " but kcli's own" if matching and not chosen else ""
         self.nothing = f"no group matches {self.match}{but}, {OR_HIDDEN}"
+        self._hidden = hidden(admin, "groups") if chosen else []
         names |= dict.fromkeys(chosen)
         self._check(tuple(names))
         scope: list[GroupItem] = [Item(name, None) for name in names]
@@ -162,7 +164,8 @@ class GroupDeletion(Change[Key, Group | None]):
         ]
 
     def warnings(self, plan: Sequence[GroupItem]) -> Iterator[str]:
-        """Offsets that ``kcli undo`` will lack."""
+        """Groups that may not have been listed, and offsets that ``kcli undo`` will lack."""
+        yield from self._hidden
         for item in plan:
             if item.outcome is Outcome.PLANNED and item.facts is not None:
                 partitions, readable = item.facts.partitions, len(item.facts.offsets)

@@ -21,7 +21,7 @@ from kcli.core.names import is_own_topic
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import LogEnds, log_ends, offsets_at, unknown_offsets
 from kcli.flows.journal import Draft, TopicEntry
-from kcli.flows.permitted import denied_topics
+from kcli.flows.permitted import denied_topics, hidden
 from kcli.flows.read_back import VISIBLE_WITHIN
 from kcli.flows.topics.purpose import internal_purpose
 from kcli.output.progress import counted
@@ -95,6 +95,7 @@ class TopicDeletion(Change[str, Topic | None]):
         if match is None:
             self.columns = self.columns[:-1]
         self._unknown: list[str] = []
+        self._hidden: list[str] = []
 
     def begin(self, admin: Admin) -> None:
         """With the first contact: what the plan is made from."""
@@ -108,6 +109,7 @@ class TopicDeletion(Change[str, Topic | None]):
             self.names = _matching(admin, self.match, may_lack=self._may_lack)
             if not self.names:
                 return []
+            self._hidden = hidden(admin, "topics")
         found, denied = admin.together(
             lambda: admin.describe_topics(self.names),
             lambda: denied_topics(admin, self.names, "DELETE", "could not delete topic {}"),
@@ -185,8 +187,8 @@ class TopicDeletion(Change[str, Topic | None]):
         ]
 
     def warnings(self, plan: Sequence[TopicItem]) -> Iterable[str]:  # noqa: ARG002 - the change's signature
-        """The topics whose records cannot be counted, or whose last write is not known."""
-        return self._unknown
+        """Topics that may not have been listed, whose records cannot be counted, or whose last write is not known."""
+        return [*self._hidden, *self._unknown]
 
     def again(self, item: TopicItem, now: TopicItem | None) -> TopicItem:
         """Records may come and go, and partitions be added, for the journal to have; the topic has to be the same one."""

@@ -103,6 +103,19 @@ def test_a_lost_answer_is_settled_by_what_is_there(world: World) -> None:
     assert statuses(world(f"undo {world.journal} --yes --timeout 2s -o json")) == ["done"]
 
 
+def test_a_topic_that_brokers_do_not_show_with_leaders_is_unknown(world: World) -> None:
+    def without_leader(answer: Any) -> None:
+        for row in answer.topics:
+            if row.partitions:
+                row.partitions[-1].leader_id = -1
+
+    world("topics delete orders --yes")
+    world.cluster.lie(without_leader, node=2, when=lambda request: bool(request.topics))
+    done = world(f"undo {world.journal} --yes --timeout 1s -o json", code=6)
+    assert statuses(done) == ["unknown"]
+    assert "not all brokers showed it" in done.err
+
+
 def test_a_configuration_that_could_not_be_read_is_said_to_be_missing(world: World) -> None:
     world.cluster.fail(DescribeConfigsRequest, Code.TOPIC_AUTHORIZATION_FAILED, times=FOREVER)
     world("topics delete orders --yes")

@@ -8,6 +8,7 @@ from typing import Any
 from kcli.account.change import Change, Found, Item, Question
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
+from kcli.core.admin.new_partitions import NotKnownError
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.error_codes import INVALID_REPLICATION_FACTOR, TOPIC_ALREADY_EXISTS
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
@@ -42,6 +43,7 @@ class TopicRestore(Change[str, TopicEntry]):
 
     def __init__(self, journal: Journal) -> None:
         self.made = journal
+        self._late: dict[str, NotKnownError] = {}
         self.ids: dict[str, str] = {}
         """Those of the topics that were created again."""
 
@@ -96,19 +98,21 @@ class TopicRestore(Change[str, TopicEntry]):
         )
 
     def apply(self, admin: Admin, todo: Sequence[TopicItem]) -> Mapping[str, KcliError | None]:
-        """Creates the topics."""
-        return admin.create_topics(
+        """Creates the topics. Those that brokers do not show in time are there: what became of them is not known."""
+        answers = admin.create_topics(
             [
                 TopicSpec(name, entry.partitions, entry.replication_factor, entry.configs or {})
                 for name, entry in ((item.key, item.facts) for item in todo)
             ]
         )
+        self._late = {name: error for name, error in answers.items() if isinstance(error, NotKnownError)}
+        return {name: None if name in self._late else error for name, error in answers.items()}
 
     def read_back(self, admin: Admin, items: Sequence[TopicItem]) -> dict[str, Found[TopicEntry] | KcliError]:
         """Whether the topics exist."""
         found = admin.describe_topics([item.key for item in items])
         self.ids = {name: one.topic_id for name, one in found.items() if isinstance(one, TopicInfo)}
-        return {item.key: _after(item, found[item.key]) for item in items}
+        return {item.key: self._late.get(item.key) or _after(item, found[item.key]) for item in items}
 
     def row(self, item: TopicItem) -> dict[str, Any]:
         """The values of the columns."""

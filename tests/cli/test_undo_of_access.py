@@ -128,7 +128,9 @@ def test_a_quota_that_was_changed_since_is_left(world: World) -> None:
     for way in ("--dry-run", "--yes"):
         done = world(f"undo {journal} {way}", code=7)
         assert "producer_byte_rate of user a has been changed since" in done.err
-        assert "consumer_byte_rate: not set → 6 bytes/s" in done.out + done.err, "the plan has what is left of it"
+        assert "consumer_byte_rate: not set → 6 bytes/s" in done.out + done.err, (
+            "the plan has what is left of it"
+        )
     assert {row["key"]: row["value"] for row in world.items("quotas list")} == {
         "producer_byte_rate": 8, "consumer_byte_rate": 6,
     }  # fmt: skip

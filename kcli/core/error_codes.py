@@ -357,9 +357,6 @@ REMEDIES = {
     95: "`kcli features list` shows the levels in effect, and those that brokers support",
     89: "wait and try again: the quota controller_mutation_rate limits how many partitions are created and deleted in a "
     "second; `kcli quotas list` shows it",
-    INVALID_TOPIC_EXCEPTION: "a topic name has 1 to 249 letters, digits, dots, underscores or hyphens; `kcli topics "
-    "list` lists the topics",
-    TOPIC_ALREADY_EXISTS: "`kcli topics describe TOPIC` shows it; choose another name, or keep that topic",
     38: "use a replication factor of at most the number of brokers",
     40: "correct the value: Kafka's documentation lists the keys of topics, brokers and groups, and their values",
     43: "set message.format.version of the topic to 0.11.0 or later",

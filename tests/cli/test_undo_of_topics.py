@@ -12,6 +12,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
 from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.script import FOREVER
@@ -61,7 +62,13 @@ def test_topics_come_back_empty_with_their_configuration(world: World) -> None:
     assert [len(part.replicas) for part in found.partitions] == [2, 2, 2]
     assert {one.name: one.value for one in configs if not one.is_default} == {"retention.ms": "5000"}
     for how in ("--dry-run", "--yes"):
-        assert "TOPIC_ALREADY_EXISTS" in world(f"undo {world.journal} {how} -o ndjson", code=7).err
+        err = world(f"undo {world.journal} {how} -o ndjson", code=7).err
+        assert "TOPIC_ALREADY_EXISTS" in err
+        type_remedy(
+            "`kcli topics describe orders` shows the topic that has the name now",
+            err,
+            world.cluster.bootstrap,
+        )
 
 
 def test_partitions_that_were_added_during_the_question_come_back_too(

@@ -62,7 +62,8 @@ class TopicRestore(Change[str, TopicEntry]):
                 if entry.topic_id and topic.topic_id == entry.topic_id:
                     items.append(item._replace(outcome=Outcome.UNCHANGED, note="it was not deleted"))
                     continue
-                error = BrokerError(TOPIC_ALREADY_EXISTS, creation_failed(name))
+                do = f"`kcli topics describe {name}` shows the topic that has the name now; nothing was done to it"
+                error = BrokerError(TOPIC_ALREADY_EXISTS, creation_failed(name), do=do)
             elif not isinstance(topic, NotFoundError):
                 error = topic
             elif error is None and entry.replication_factor > brokers:

@@ -102,6 +102,26 @@ def test_a_folder_of_a_partition_and_a_single_segment(tmp_path: Path) -> None:
     assert (one.code, json.loads(one.out)["partition"], json.loads(one.out)["offset"]) == (0, 7, 20)
 
 
+@pytest.mark.parametrize(
+    "folders", [["orders-7"], ["orders-0", "orders-7"], ["orders-0", "orders-1", "orders-7"]]
+)
+def test_a_key_is_found_in_whatever_partition_is_left(tmp_path: Path, folders: list[str]) -> None:
+    """How many partitions the topic has is not known, so nor is which of them the key belongs to."""
+    for at, folder in enumerate(folders):
+        write(tmp_path / folder, plain(2, first=10 * at))
+    for at in range(len(folders)):
+        done = consume(tmp_path, "--key", f"k{10 * at + 3}")
+        assert (done.out, "reading partition" in done.err) == (f"v{10 * at + 3}\n", False)
+
+
+@pytest.mark.parametrize("topic", ["payments", "^pay", "payments*"])
+def test_what_the_directories_do_not_have_is_not_looked_for_in_a_cluster(data: Path, topic: str) -> None:
+    done = consume(data, topic=topic)
+    assert (done.code, done.out) == (1, "")
+    assert "`kcli segments list PATH`" in done.err
+    assert "cluster" not in done.err
+
+
 def test_without_a_topic_all_that_is_there_is_read_but_internal_topics(tmp_path: Path) -> None:
     disk = tmp_path / "kafka-0"
     for folder, count in (("orders-7", 3), ("sales-0", 5), ("__consumer_offsets-1", 2)):
@@ -232,7 +252,7 @@ def test_of_several_replicas_the_newest_is_read(tmp_path: Path) -> None:
         (["--rack", "a"], 2, "consume: --rack with --from-dir"),
         (["--from-dir", ""], 2, "--from-dir ''"),
         (["--from-dir", "a,b"], 2, "--from-dir 'a,b'"),
-        (["-p", "9"], 1, "topic orders has no partition 9"),
+        (["-p", "9"], 6, "orders-9 is not in log directory"),
         (["--offset", "999"], 5, "offset 999 is out of range"),
     ],
 )

@@ -114,6 +114,17 @@ def test_a_key_is_found_in_whatever_partition_is_left(tmp_path: Path, folders: l
         assert (done.out, "reading partition" in done.err) == (f"v{10 * at + 3}\n", False)
 
 
+def test_an_export_lacks_a_partition_in_every_run_and_not_only_in_the_first(tmp_path: Path) -> None:
+    disk = directory(tmp_path / "data", orders_0=plain(2), orders_2=plain(3))
+    words = ["orders", str(tmp_path / "out"), "--from-dir", str(disk), "--runner", "inline"]
+    for more in ([], [], ["-p", "0-2"], ["-p", "0-2"]):
+        where = [words[0], words[1] + "".join(more), *words[2:], *more]
+        done = kcli("pipeline", "export", *where, "--format", "ndjson", "-o", "json")
+        report = json.loads(done.out)
+        assert (done.code, report["complete"], report["totals"]["records"]) == (6, False, 10), done.err
+        assert [one["what"].split()[0] for one in report["missing"]] == ["orders-1"]
+
+
 @pytest.mark.parametrize("topic", ["payments", "^pay", "payments*"])
 def test_what_the_directories_do_not_have_is_not_looked_for_in_a_cluster(data: Path, topic: str) -> None:
     done = consume(data, topic=topic)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fake.cluster import FakeCluster
 from tests.run import Done, kcli
 from tests.segments import ABORT, BASE, COMMIT, batch, marker, name, offsets, write
 
@@ -123,6 +124,15 @@ def test_an_export_lacks_a_partition_in_every_run_and_not_only_in_the_first(tmp_
         report = json.loads(done.out)
         assert (done.code, report["complete"], report["totals"]["records"]) == (6, False, 10), done.err
         assert [one["what"].split()[0] for one in report["missing"]] == ["orders-1"]
+
+
+def test_a_mirror_copies_what_is_left_and_reports_the_rest(tmp_path: Path) -> None:
+    disk = directory(tmp_path / "data", orders_0=plain(2), orders_2=plain(3))
+    with FakeCluster(1, topics={}, cluster_id="there") as target:
+        words = ["--from-dir", str(disk), "--to", target.bootstrap, "-t", "orders", "--until-caught-up"]
+        done = kcli("mirror", *words, "--checkpoint", str(tmp_path / "at"), "--yes")
+        assert (done.code, "orders-1 is not in log directory" in done.err) == (6, True), done.err
+        assert [len(target.log("orders", number).values()) for number in range(3)] == [4, 0, 6]
 
 
 @pytest.mark.parametrize("topic", ["payments", "^pay", "payments*"])

@@ -40,7 +40,7 @@ def choose_partitions(
         if missing and consumer.cluster.directories is None:
             raise no_partition(TopicPartition(topic, missing[0]), len(all_of_it))
         for tp in (TopicPartition(topic, n) for n in (all_of_it if numbers is None else numbers)):
-            error = _absent(consumer, tp)
+            error = absent_from_dirs(consumer, tp)
             if error is None:
                 chosen.append(tp)
             else:
@@ -52,7 +52,7 @@ def choose_partitions(
     return chosen
 
 
-def _absent(consumer: Consumer, tp: TopicPartition) -> KcliError | None:
+def absent_from_dirs(consumer: Consumer, tp: TopicPartition) -> KcliError | None:
     """The error for a partition that log directories do not have."""
     cluster = consumer.cluster
     if cluster.directories is None or cluster.view.leader(tp) is not None:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from kcli.core.consumer.consumer import Consumer
 
 
+_OTHER_OFFSET = "choose another --offset, or --on-out-of-range earliest or latest"
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """The current start and end of each partition; the end is the last readable offset at this isolation level."""
@@ -98,7 +101,7 @@ def spans(
     until_end: bool,
     timeout: float,
     on_out_of_range: str = "fail",
-    do: str = "choose another --offset, or --on-out-of-range earliest or latest",
+    do: str = _OTHER_OFFSET,
     to_high_watermark: bool = False,
     from_its_start: bool = False,
 ) -> dict[TopicPartition, Span]:
@@ -175,6 +178,11 @@ def _stops(
         return dict(now.ends) if until_end else {}
     found = _resolve(consumer, wanted, stop, now, timeout, committed_only=committed_only)
     return {tp: min(found[tp], now.ends[tp]) if until_end else found[tp] for tp in wanted}
+
+
+def in_log(tp: TopicPartition, start: int, log: Bounds, on_out_of_range: str) -> int:
+    """``start``, or what is taken for it if it is beyond the end; DataLossError if nothing is."""
+    return start if start <= log.ends[tp] else _outside(tp, start, log, on_out_of_range, _OTHER_OFFSET)
 
 
 def _outside(tp: TopicPartition, start: int, now: Bounds, on_out_of_range: str, do: str) -> int:

@@ -2,7 +2,6 @@
 
 import os
 from contextlib import ExitStack, nullcontext
-from shlex import quote
 
 from kcli.account.survey import Missing
 from kcli.commands.consume.options import ConsumeOptions, group_of, terminal_format
@@ -130,7 +129,7 @@ def _read(
                 inv.lacks_rest(stop.exit_code)
     except KcliError as error:
         if isinstance(error, BrokerError) and error.code == GROUP_ID_NOT_FOUND:
-            error.do = f"leave --group-type out, or name another group: `kcli groups describe {quote(asked.group or '')}`"
+            error.do = "leave --group-type out, or name another group"
         inv.lacks_rest(error.exit_code, str(error))
         inv.failed(error)  # what was acknowledged is reported all the same
     except BrokenPipeError:

@@ -273,7 +273,7 @@ def test_of_several_replicas_the_newest_is_read(tmp_path: Path) -> None:
         (["--rack", "a"], 2, "consume: --rack with --from-dir"),
         (["--from-dir", ""], 2, "--from-dir ''"),
         (["--from-dir", "a,b"], 2, "--from-dir 'a,b'"),
-        (["-p", "9"], 6, "orders-9 is not in log directory"),
+        (["-p", "9"], 1, "topic orders has no partition 9"),
         (["--offset", "999"], 5, "offset 999 is out of range"),
     ],
 )

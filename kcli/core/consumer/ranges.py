@@ -40,7 +40,7 @@ def choose_partitions(
     numbers = None if wanted is None else list(dict.fromkeys(wanted))
     for topic, all_of_it in consumer.partitions(list(topics), timeout).items():
         missing = [number for number in numbers or () if number not in all_of_it]
-        if missing and consumer.cluster.directories is None:
+        if missing:
             raise no_partition(TopicPartition(topic, missing[0]), len(all_of_it))
         for tp in (TopicPartition(topic, n) for n in (all_of_it if numbers is None else numbers)):
             error = absent_from_dirs(consumer, tp)

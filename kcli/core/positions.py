@@ -225,7 +225,9 @@ def check_times(
         raise ConfigError(
             f"{where}: {since} is in the future",
             why="no record is that new: 3h is three hours ago, +3h in three hours",
-            do="give a time before now; --offset latest begins with what arrives" if since[:1] == "-" else "",
+            do="give a time before now; `kcli consume TOPIC --offset latest` begins with what arrives"
+            if since[:1] == "-"
+            else "",
         )
 
 

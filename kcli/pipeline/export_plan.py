@@ -1,12 +1,12 @@
 """What an export does next: from what its folder has, and where partitions end now. Pure but for ``missing_files``."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 
 import msgspec
 
 from kcli.core.admin.topics import id_bytes, id_text
-from kcli.core.errors import DataLossError, KcliError
+from kcli.core.errors import DataLossError, KcliError, NotInLogDirsError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
 from kcli.output.progress import counted
@@ -81,6 +81,26 @@ def _words(request: Request) -> str:
     options += ["--exact-times"] if request.exact_times else []
     options += ["--typed", *(f"-s {serde}" for serde in request.serdes)] if request.typed else []
     return " ".join([*request.topics, *options])
+
+
+def never_there(
+    found: Iterable[Manifest | ExportPlan], wanted: Collection[int] | None, folder: str
+) -> list[NotInLogDirsError]:
+    """An error for each partition that log directories did not have when the export was begun: its number is ``wanted``,
+    or lower than another one's.
+    """
+    numbers: dict[str, set[int]] = {}
+    for tp, _one in chain.from_iterable(one.partitions() for one in found):
+        numbers.setdefault(tp.topic, set()).add(tp.partition)
+    return [
+        NotInLogDirsError(
+            f"{TopicPartition(topic, number)} is not in {folder}",
+            why="the log directories had no folder of it when the export was begun",
+            do="export it to another folder, from the log directories that have it",
+        )
+        for topic, there in numbers.items()
+        for number in sorted(set(range(max(there)) if wanted is None else wanted) - there)
+    ]
 
 
 def gaps_of(slices: Iterable[Slice], manifest: Manifest | None) -> dict[TopicPartition, Gap]:

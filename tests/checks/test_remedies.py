@@ -30,6 +30,8 @@ DESCRIBES = {"help", "examples", "why"}
 NOT_TYPED = {
     "`kcli segments list PATH` lists what is there": "folders of brokers: tests/cli/test_segments.py",
     "`kcli segments list PATH --by topic` lists those that are there": "the same",
+    "`kcli segments list PATH` lists what they have; name those of the other brokers as well": "folders of brokers: "
+    "tests/cli/test_from_dir.py",
     "`kcli segments verify` says whether one of them is damaged; otherwise the leader's log is the right one": "the same",
     "set its start offsets with `kcli groups rewind`": "a share group of a cluster that is gone",
     "`kcli doctor` finds out why": "read_topic on a broker that is silent for its timeout",

@@ -642,6 +642,22 @@ def test_a_committed_offset_that_is_gone_is_5_unless_chosen(cluster: FakeCluster
     assert found == [f"0 {n}" for n in range(30, 40)]
 
 
+@pytest.mark.case("O5")
+def test_a_member_does_not_begin_past_the_end_of_the_log(cluster: FakeCluster) -> None:
+    """Neither where it is to begin there, nor where the log is shorter now than what was committed."""
+    for words in (["-e"], ["-n", "1"]):
+        assert group(cluster, "--offset", "30", *words, codes=(5,)) == []
+        assert committed(cluster) == {}
+    group(cluster, "-n", "60")
+    cluster.delete_topic("t", keeps_commits=True)
+    cluster.create_topic("t", 3)
+    put(cluster, "t", 1, (None, b"new"))
+    assert group(cluster, "-e", "--no-commit", codes=(5,)) == []
+    assert group(cluster, "-e", "--no-commit", "--on-out-of-range", "latest") == []
+    assert group(cluster, "-e", "--on-out-of-range", "earliest") == ["new"]
+    assert committed(cluster) == {0: 0, 1: 1, 2: 0}
+
+
 def damage(cluster: FakeCluster, partition: int) -> None:
     """Flips a bit in the value of the last record of the second batch of what is fetched."""
 

@@ -381,6 +381,13 @@ CONSUME = [
     ),
     Row("consume '^('", 2, "not a regular expression", "missing )", "'^orders-.*'"),
     Row("consume orders --offset 5x", 2, "--offset is not valid", "earliest, latest, stored, N", "--help`"),
+    Row(
+        "consume orders --since 2999-01-01",
+        2,
+        "is in the future",
+        "no record is that new",
+        "before now; `kcli consume TOPIC --offset latest` begins",
+    ),
     Row("consume orders --since yestrday", 2, "--since is not valid", "3h (ago), now, today", "--help`"),
     Row(
         "consume orders --from-beginning --tail 3",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fake.cluster import FakeCluster
 from tests.run import Done, kcli
 from tests.segments import ABORT, BASE, COMMIT, batch, marker, name, offsets, write
 
@@ -100,6 +101,46 @@ def test_a_folder_of_a_partition_and_a_single_segment(tmp_path: Path) -> None:
     assert consume(folder / name(20), "--count").out == "20\n"
     one = consume(folder / name(20), "-n", "1", "-o", "ndjson")
     assert (one.code, json.loads(one.out)["partition"], json.loads(one.out)["offset"]) == (0, 7, 20)
+
+
+@pytest.mark.parametrize(
+    "folders", [["orders-7"], ["orders-0", "orders-7"], ["orders-0", "orders-1", "orders-7"]]
+)
+def test_a_key_is_found_in_whatever_partition_is_left(tmp_path: Path, folders: list[str]) -> None:
+    """How many partitions the topic has is not known, so nor is which of them the key belongs to."""
+    for at, folder in enumerate(folders):
+        write(tmp_path / folder, plain(2, first=10 * at))
+    for at in range(len(folders)):
+        done = consume(tmp_path, "--key", f"k{10 * at + 3}")
+        assert (done.out, "reading partition" in done.err) == (f"v{10 * at + 3}\n", False)
+
+
+def test_an_export_lacks_a_partition_in_every_run_and_not_only_in_the_first(tmp_path: Path) -> None:
+    disk = directory(tmp_path / "data", orders_0=plain(2), orders_2=plain(3))
+    words = ["orders", str(tmp_path / "out"), "--from-dir", str(disk), "--runner", "inline"]
+    for more in ([], [], ["-p", "0-2"], ["-p", "0-2"]):
+        where = [words[0], words[1] + "".join(more), *words[2:], *more]
+        done = kcli("pipeline", "export", *where, "--format", "ndjson", "-o", "json")
+        report = json.loads(done.out)
+        assert (done.code, report["complete"], report["totals"]["records"]) == (6, False, 10), done.err
+        assert [one["what"].split()[0] for one in report["missing"]] == ["orders-1"]
+
+
+def test_a_mirror_copies_what_is_left_and_reports_the_rest(tmp_path: Path) -> None:
+    disk = directory(tmp_path / "data", orders_0=plain(2), orders_2=plain(3))
+    with FakeCluster(1, topics={}, cluster_id="there") as target:
+        words = ["--from-dir", str(disk), "--to", target.bootstrap, "-t", "orders", "--until-caught-up"]
+        done = kcli("mirror", *words, "--checkpoint", str(tmp_path / "at"), "--yes")
+        assert (done.code, "orders-1 is not in log directory" in done.err) == (6, True), done.err
+        assert [len(target.log("orders", number).values()) for number in range(3)] == [4, 0, 6]
+
+
+@pytest.mark.parametrize("topic", ["payments", "^pay", "payments*"])
+def test_what_the_directories_do_not_have_is_not_looked_for_in_a_cluster(data: Path, topic: str) -> None:
+    done = consume(data, topic=topic)
+    assert (done.code, done.out) == (1, "")
+    assert "`kcli segments list PATH`" in done.err
+    assert "cluster" not in done.err
 
 
 def test_without_a_topic_all_that_is_there_is_read_but_internal_topics(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from kcli.core.protocol.messages.produce import ProduceRequest
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fault.producing import PATIENCE
-from tests.run import MEASURE, environment, kcli_process, ok, shell, start
+from tests.run import KCLI, MEASURE, environment, kcli_process, ok, run, shell, start
 
 Done = subprocess.CompletedProcess[bytes]
 
@@ -41,7 +41,7 @@ def records(cluster: FakeCluster, topic: str = "one", partition: int = 0) -> lis
     return [(r.key, r.value, r.headers, r.timestamp) for r in cluster.log(topic, partition).records()]
 
 
-def said(done: Done) -> list[str]:
+def said(done: "Done | subprocess.CompletedProcess[bytes]") -> list[str]:
     """The error on stderr, in its three lines."""
     assert b"Traceback" not in done.stderr
     lines = done.stderr.decode().splitlines()
@@ -767,6 +767,43 @@ def test_one_record_refuses_what_is_for_an_input(
     assert done.returncode == 2
     assert said(done)[0] == f"kcli: produce: {one[0]} with {more[0]}"
     assert values(cluster) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("in --failed ./in", "--failed and input are one file, ./in"),
+        ("--failed in", "--failed and input are one file, in"),
+        ("in --checkpoint in", "--checkpoint and input are one file, in"),
+        ("in --failed new --checkpoint ./new", "--failed and --checkpoint are one file, new"),
+        ("in --failed link --checkpoint new", "--failed and --checkpoint are one file, link"),
+        ("in --failed -", "--failed -"),
+        ("in -p 0 --partitioner random", "-p with --partitioner random"),
+        ("in --partition-from value.p --partitioner murmur2", "--partition-from with --partitioner murmur2"),
+        (r"in -f %v\n -D ;", r"-D with -f '%v\n'"),
+        ("in -f %R%v -D ;", "-D with -f '%R%v'"),
+    ],
+)
+def test_what_cannot_be_obeyed_together_is_refused_before_anything_is_sent_or_written(
+    cluster: FakeCluster, tmp_path: Path, line: str, what: str
+) -> None:
+    (tmp_path / "in").write_bytes(b"")
+    (tmp_path / "link").symlink_to("new")
+    command = [*KCLI, "produce", "one", *line.split()]
+    with (tmp_path / "in").open("rb") as stdin:
+        how: dict[str, Any] = {"stdin": stdin, "cwd": tmp_path, "env": environment(cluster.bootstrap)}
+        done = run(command, capture_output=True, **how)
+    assert (done.returncode, said(done)[0]) == (2, f"kcli: produce: {what}")
+    assert values(cluster) == []
+    assert not (tmp_path / "new").exists()
+    assert (tmp_path / "in").read_bytes() == b""
+
+
+def test_what_names_the_partition_needs_no_file_of_its_own(cluster: FakeCluster, tmp_path: Path) -> None:
+    """The same options where each is obeyed: devices are no files that overwrite each other."""
+    line = r"-f %v -D ; -p 0 --partitioner manual --failed /dev/null"
+    ok(produce(cluster, "one", *line.split(), stdin=b"a;b"))
+    assert values(cluster) == [b"a", b"b"]
 
 
 def test_a_value_that_is_no_record_is_bad_input_and_can_be_sent_again(

@@ -344,8 +344,9 @@ _OF_BROKERS = {
 
 
 def of_log_dirs(inv: Invocation, asked: ConsumeOptions) -> ConsumeOptions:
-    """The options where log directories are read: up to the ends that they have. A usage error for what has no meaning
-    there; unchanged where brokers are asked.
+    """The options where log directories are read: up to the ends that they have, and for a key all partitions, as their
+    folders do not tell how many the topic has. A usage error for what has no meaning there; unchanged where brokers are
+    asked.
     """
     if not inv.resolved.values.get("log_dirs"):
         return asked
@@ -354,7 +355,8 @@ def of_log_dirs(inv: Invocation, asked: ConsumeOptions) -> ConsumeOptions:
     for option, why in _OF_BROKERS.items():
         if option in given:
             raise usage(f"kcli consume: {option} with {flag}", why=why, do=f"leave {option} out")
-    return replace(asked, until_end=asked.tail is None)
+    all_of_them = asked.all_partitions or asked.key is not None
+    return replace(asked, until_end=asked.tail is None, all_partitions=all_of_them)
 
 
 def terminal_format(inv: Invocation, asked: ConsumeOptions) -> str | None:

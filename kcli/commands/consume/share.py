@@ -16,7 +16,8 @@ from kcli.commands.shared.exit import abandon
 from kcli.commands.shared.topic_choice import Topics
 from kcli.core.classes import replace
 from kcli.core.consumer.fetched import FetchedBatch
-from kcli.core.errors import KcliError, UnsupportedError
+from kcli.core.error_codes import GROUP_ID_NOT_FOUND
+from kcli.core.errors import BrokerError, KcliError, UnsupportedError
 from kcli.core.options import WHOLE_BATCHES, ShareConsumerOptions, default_of
 from kcli.core.protocol.messages.share_fetch import ShareFetchRequest
 from kcli.core.records.run import RUN_BYTES
@@ -84,7 +85,7 @@ def run_shared(inv: Invocation, asked: ConsumeOptions) -> int:
             asked.expect.check(result.records)
         except KcliError as error:
             inv.failed(error)
-    return inv.finish(done=True, also=[code])
+    return inv.finish(done=result.records > 0, also=[code])
 
 
 def _read(
@@ -127,6 +128,8 @@ def _read(
             if stop and asked.until_end:
                 inv.lacks_rest(stop.exit_code)
     except KcliError as error:
+        if isinstance(error, BrokerError) and error.code == GROUP_ID_NOT_FOUND:
+            error.do = "leave --group-type out, or name another group"
         inv.lacks_rest(error.exit_code, str(error))
         inv.failed(error)  # what was acknowledged is reported all the same
     except BrokenPipeError:

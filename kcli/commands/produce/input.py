@@ -45,7 +45,7 @@ def input_format(asked: ProduceOptions, client: ProducerOptions) -> InputFormat:
         keep=asked.failed is not None,
     )
     if form.kind == "pattern":
-        _check_pattern(form)
+        _check_pattern(form, asked.delimiter)
     if asked.key_from or asked.headers_from or asked.partition_from:
         form.from_value = FromValue(asked.key_from, asked.headers_from, asked.partition_from)
     if client.partitioner == "manual":
@@ -53,11 +53,11 @@ def input_format(asked: ProduceOptions, client: ProducerOptions) -> InputFormat:
     return form
 
 
-def _check_pattern(form: InputFormat) -> None:
+def _check_pattern(form: InputFormat, delimiter: bytes | None) -> None:
     from kcli.flows.inputs.pattern import Pattern, PatternError  # only with -f
 
     try:
-        Pattern(form.pattern, form.how.delimiter)
+        terminator = Pattern(form.pattern, form.how.delimiter).terminator
     except PatternError as error:
         if re.fullmatch("--?[A-Za-z].*", form.pattern):
             raise usage(
@@ -76,6 +76,12 @@ def _check_pattern(form: InputFormat) -> None:
             why=str(error),
             do=r"write for example -f '%k\t%v\n'; `kcli produce --help` lists the verbs",
         ) from None
+    if delimiter not in (None, terminator):
+        raise usage(
+            f"kcli produce: -D with -f '{form.pattern}'",
+            why="this pattern determines itself where a record ends",
+            do="leave -D out, or let the pattern end in a verb",
+        )
 
 
 def encoded(form: InputFormat, serdes: Serdes | None, topic: str, specs: SerdeSpecs) -> InputFormat:
@@ -116,6 +122,38 @@ def check_inputs(files: Sequence[str]) -> None:
     """Opens each input once, so that a missing one is reported before anything is sent."""
     for name in files or ("-",):
         os.close(opened(name))
+
+
+def check_outputs(asked: ProduceOptions) -> None:
+    """A usage error where ``--failed`` or ``--checkpoint`` is a file of the input, or both are one file."""
+    if asked.failed == "-":
+        raise usage(
+            "kcli produce: --failed -",
+            why="what failed is written to a file, and - is stdin where it is read again",
+            do="name a file; ./- is one of that name",
+        )
+    named = [("--failed", asked.failed), ("--checkpoint", asked.checkpoint)]
+    outputs = [(flag, path) for flag, path in named if path is not None]
+    others = outputs[1:]
+    others += [] if asked.is_one else [("input", name) for name in asked.files or ("-",)]
+    for flag, path in outputs:
+        for other, name in others:
+            same = _file_of(path)
+            if other != flag and same is not None and same == _file_of(name):
+                raise usage(
+                    f"kcli produce: {flag} and {other} are one file, {path}",
+                    why="one would be written over the other",
+                    do=f"name another file for {flag}",
+                )
+
+
+def _file_of(name: str) -> tuple[int, int] | str | None:
+    """What two names of one file have in common; None for stdin where it is no file, and for devices."""
+    try:
+        status = os.fstat(0) if name == "-" else os.stat(name)
+    except OSError:
+        return None if name == "-" else os.path.realpath(name)
+    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
 
 
 def opened(name: str) -> int:

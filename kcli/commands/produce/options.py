@@ -94,6 +94,19 @@ class ProduceOptions:
             )
         if self.is_one:
             self._check_one()
+        by = (
+            "-p"
+            if self.partition is not None
+            else "--partition-from"
+            if self.partition_from is not None
+            else ""
+        )
+        if by and self.partitioner not in (None, "manual"):
+            raise usage(
+                f"kcli produce: {by} with --partitioner {self.partitioner}",
+                why=f"{by} determines the partition, and leaves a partitioner nothing to choose",
+                do="leave one of them out",
+            )
         if self.idempotent and self.acks in ("0", "1"):
             raise usage(
                 f"kcli produce: --idempotent with --acks {self.acks}",

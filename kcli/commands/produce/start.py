@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
-from kcli.commands.produce.input import check_inputs, encoded, input_format
+from kcli.commands.produce.input import check_inputs, check_outputs, encoded, input_format
 from kcli.commands.produce.options import ProduceOptions, producer_options, topic_and_files
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import check_topic_name
@@ -53,6 +53,8 @@ def start(
         asked.check_processes(form, client.compression_type)
         if not asked.is_one:
             check_inputs(asked.files)
+        if asked.failed is not None or asked.checkpoint is not None:
+            check_outputs(asked)
         # The producer, which costs 60 ms: invalid input is reported before.
         from kcli.commands.produce.run import SendingRun
 

@@ -51,11 +51,12 @@ class Topics:
         cluster.all_topics(cluster.deadline(timeout))
         names = [*self.names, *self.matching(consumer)]
         if not names:
-            raise NotFoundError(
+            error = NotFoundError(
                 f"no topic matches {', '.join(self._asked)}",
                 why=f"the cluster has no topic with such a name, apart from internal ones, {OR_HIDDEN}",
                 do="`kcli topics list` lists the topics",
             )
+            raise _as_found(consumer, error)
         return list(dict.fromkeys(names))
 
     def matching(self, consumer: Reader) -> list[str]:
@@ -96,7 +97,7 @@ class Topics:
         cluster = consumer.cluster
         known = cluster.all_topics(cluster.deadline(timeout)).topics
         missing = next((name for name in self.names if name not in known), None)
-        return error if missing is None else unknown_topic(missing, known)
+        return error if missing is None else _as_found(consumer, unknown_topic(missing, known))
 
     def _leave_out(self, consumer: Reader, timeout: float) -> list[KcliError]:
         """Removes the names that this client may not see, and those that do not exist, if they may be left out; their
@@ -119,6 +120,17 @@ class Topics:
             else unknown_topic(name, known)
             for name, code in codes.items()
         ]
+
+
+def _as_found(consumer: Reader, error: NotFoundError) -> NotFoundError:
+    """The error, where log directories are read: no cluster is asked, and no broker can list its topics."""
+    if consumer.cluster.directories is not None:
+        error.why = "the log directories have no folder of a partition of it"
+        if not error.do.startswith("did you mean"):
+            error.do = (
+                "`kcli segments list PATH` lists what they have; name those of the other brokers as well"
+            )
+    return error
 
 
 _GLOB = r"^[^\^]*[*?\[]"

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from kcli.core.consumer.consumer import Consumer
 
 
+_OTHER_OFFSET = "choose another --offset, or --on-out-of-range earliest or latest"
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """The current start and end of each partition; the end is the last readable offset at this isolation level."""
@@ -40,7 +43,7 @@ def choose_partitions(
         if missing:
             raise no_partition(TopicPartition(topic, missing[0]), len(all_of_it))
         for tp in (TopicPartition(topic, n) for n in (all_of_it if numbers is None else numbers)):
-            error = _absent(consumer, tp)
+            error = absent_from_dirs(consumer, tp)
             if error is None:
                 chosen.append(tp)
             else:
@@ -52,7 +55,7 @@ def choose_partitions(
     return chosen
 
 
-def _absent(consumer: Consumer, tp: TopicPartition) -> KcliError | None:
+def absent_from_dirs(consumer: Consumer, tp: TopicPartition) -> KcliError | None:
     """The error for a partition that log directories do not have."""
     cluster = consumer.cluster
     if cluster.directories is None or cluster.view.leader(tp) is not None:
@@ -98,7 +101,7 @@ def spans(
     until_end: bool,
     timeout: float,
     on_out_of_range: str = "fail",
-    do: str = "choose another --offset, or --on-out-of-range earliest or latest",
+    do: str = _OTHER_OFFSET,
     to_high_watermark: bool = False,
     from_its_start: bool = False,
 ) -> dict[TopicPartition, Span]:
@@ -175,6 +178,11 @@ def _stops(
         return dict(now.ends) if until_end else {}
     found = _resolve(consumer, wanted, stop, now, timeout, committed_only=committed_only)
     return {tp: min(found[tp], now.ends[tp]) if until_end else found[tp] for tp in wanted}
+
+
+def in_log(tp: TopicPartition, start: int, log: Bounds, on_out_of_range: str) -> int:
+    """``start``, or what is taken for it if it is beyond the end; DataLossError if nothing is."""
+    return start if start <= log.ends[tp] else _outside(tp, start, log, on_out_of_range, _OTHER_OFFSET)
 
 
 def _outside(tp: TopicPartition, start: int, now: Bounds, on_out_of_range: str, do: str) -> int:

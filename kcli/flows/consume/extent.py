@@ -257,6 +257,8 @@ class GroupShare(_Range):
         self._commits = commits
         self._on_change = assigned
         self._empty_since: float | None = None
+        self._on_out_of_range = consumer.options.on_out_of_range or "fail"
+        self._in_log = set[TopicPartition]()
 
     def begin(self, topics: "Sequence[str] | re.Pattern[str]") -> None:
         """Joins the group with the next poll."""
@@ -273,7 +275,27 @@ class GroupShare(_Range):
         if not partitions:
             return self._has_nothing()
         self._empty_since = None
-        return all(tp.topic in self._refused or self._consumer.state(tp).reached_stop for tp in partitions)
+        return all(tp.topic in self._refused or self._is_read(tp) for tp in partitions)
+
+    def _is_read(self, tp: TopicPartition) -> bool:
+        """Whether the partition is read to its stop. Where it begins behind it, nothing was fetched, and no broker has
+        refused an offset that is not in the log: after a truncation, or where the topic was recreated.
+        """
+        state = self._consumer.state(tp)
+        if not state.reached_stop:
+            return False
+        if state.position == state.stop or state.high_watermark >= 0 or tp in self._in_log:
+            return True
+        log = ranges.bounds(self._consumer, [tp], self._timeout, committed_only=False)
+        offset = ranges.in_log(tp, state.position, log, self._on_out_of_range)
+        if offset != state.position:
+            self._warn(
+                f"{tp}: offset {state.position} is out of range (the log goes from {log.starts[tp]} to {log.ends[tp]}): "
+                f"continuing at the {self._on_out_of_range} offset"
+            )
+            self._consumer.seek(tp, offset)
+        self._in_log.add(tp)
+        return state.reached_stop
 
     @property
     def waiting(self) -> bool:
@@ -325,6 +347,7 @@ class GroupShare(_Range):
     def _assigned(self, partitions: list[TopicPartition]) -> None:
         self._on_change(True)
         self._detail(f"assigned: {', '.join(map(str, partitions)) or 'nothing'}")
+        self._in_log.difference_update(partitions)
         if self._remote is not None:
             self._remote.assigned(partitions)
         start = self._spec.start
@@ -332,8 +355,17 @@ class GroupShare(_Range):
             committed = self._consumer.committed(partitions, self._timeout)
             fresh = [tp for tp in partitions if committed.get(tp) is None]
             if fresh:
-                for tp, offset in ranges.starts(self._consumer, fresh, start, self._timeout).items():
-                    self._consumer.seek(tp, offset)
+                spans = ranges.spans(
+                    self._consumer,
+                    fresh,
+                    RangeSpec(start),
+                    until_end=True,  # refused now: what is not in the log is not to be committed
+                    timeout=self._timeout,
+                    on_out_of_range=self._on_out_of_range,
+                    to_high_watermark=not self._until_end,
+                )
+                for tp, span in spans.items():
+                    self._consumer.seek(tp, span.start or 0)
         self._pin_unless_later(partitions)
 
     def _revoked(self, partitions: list[TopicPartition]) -> None:

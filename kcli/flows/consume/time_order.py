@@ -137,18 +137,23 @@ class Merger:
 def tail(
     consumer: Consumer, now: Bounds, count: int, stop: Stop, selection: Selection | None = None
 ) -> list[FetchedBatch]:
-    """At most ``count`` records, each as a batch of its own, oldest first."""
-    step = count
+    """At most ``count`` records, each as a batch of its own, oldest first. No record is read twice: filters count what
+    they are given.
+    """
+    newest, step = _Newest(count), count
     chosen = Selection() if selection is None else selection
-    while True:
-        starts = {tp: max(now.starts[tp], end - step) for tp, end in now.ends.items()}
-        found = _newest(consumer, starts, now.ends, count, stop, chosen)
-        # A partition has returned its newest ``count`` only if the step contained as many, or it has no
-        # more.
-        enough = all(starts[tp] <= now.starts[tp] or found.seen.get(tp, 0) >= count for tp in starts)
-        if stop or enough:
-            return [record for _, record in sorted(found.heap, key=lambda pair: pair[0])]
+    unread = {tp: end for tp, end in now.ends.items() if now.starts[tp] < end}
+    while unread and not stop:
+        starts = {tp: max(now.starts[tp], now.ends[tp] - step) for tp in unread}
+        _read(consumer, {tp: Span(starts[tp], end) for tp, end in unread.items()}, newest, stop, chosen)
+        # A partition has returned its newest ``count`` only if what was read contained as many, or it has no more.
+        unread = {
+            tp: start
+            for tp, start in starts.items()
+            if start > now.starts[tp] and newest.seen.get(tp, 0) < count
+        }
         step *= 4
+    return newest.oldest_first()
 
 
 class _Newest:
@@ -177,17 +182,24 @@ class _Newest:
             else:
                 heapq.heapreplace(self.heap, (order, one))
 
+    def oldest_first(self) -> list[FetchedBatch]:
+        """By time; each partition in the order of its offsets, whatever times its records have."""
+        logs: dict[TopicPartition, list[tuple[Order, FetchedBatch]]] = {}
+        for order, one in self.heap:
+            logs.setdefault(one.tp, []).append((order, one))
+        for log in logs.values():
+            log.sort(key=lambda pair: pair[1].first)
+        return [one for _, one in heapq.merge(*logs.values(), key=lambda pair: pair[0])]
 
-def _newest(
+
+def _read(
     consumer: Consumer,
-    starts: Mapping[TopicPartition, int],
-    ends: Mapping[TopicPartition, int],
-    count: int,
+    spans: Mapping[TopicPartition, Span],
+    newest: _Newest,
     stop: Stop,
     selection: Selection,
-) -> _Newest:
-    newest = _Newest(count)
-    consumer.assign({tp: Span(starts[tp], ends[tp]) for tp in starts})
+) -> None:
+    consumer.assign(spans)
     while not consumer.done and not stop:
         for fetched in consumer.poll(1.0):
             try:
@@ -195,8 +207,7 @@ def _newest(
                 if selected is not None:
                     newest.add(fetched, selected)
             except StoppedError:
-                return newest
+                return
             except CorruptRecordsError as error:
                 raise error.in_partition(fetched.tp) from error
             fetched.batch.forget_payload()
-    return newest

@@ -36,6 +36,7 @@ from kcli.core.clock import wall_ms
 from kcli.core.cluster.retry import Backoff
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.open_transactions import OpenTransaction
+from kcli.core.consumer.ranges import absent_from_dirs
 from kcli.core.errors import (
     KcliError,
     ProducerFencedError,
@@ -260,9 +261,12 @@ class Mirror(Driver):
 
         return open_writers(self._admins_of_tasks[0], waits)
 
-    def _absent(self, tp: TopicPartition) -> KcliError | None:  # noqa: ARG002 - a restore may lack partitions
-        """Why nobody can read a partition that a topic of the source has."""
-        return None
+    def _absent(self, tp: TopicPartition) -> KcliError | None:
+        """Why nobody can read a partition that a topic of the source has: log directories may lack it."""
+        if self._consumer.cluster.directories is None:
+            return None
+        self._consumer.partitions([tp.topic], self._timeout)  # what is known of it
+        return absent_from_dirs(self._consumer, tp)
 
     def _remarks(self, plan: Plan) -> list[str]:
         """What the plan says beside its topics."""

@@ -37,6 +37,7 @@ from kcli.pipeline.export_plan import (
     gone_for_good,
     lost_with,
     missing_files,
+    never_there,
     next_slices,
     part_topics,
     planned_again,
@@ -209,6 +210,11 @@ class Export:
                 self.lease = self.stack.enter_context(Lease(self.store, self.observer.note))
             self.store.remove_leftovers()
         self.manifest, self.plan = self._found()
+        if self.plan is not None or not (self.append or self.continuous):
+            # The ends are those of an earlier run, and so is what that run has not found.
+            known = [one for one in (self.manifest, self.plan) if one is not None]
+            for error in never_there(known, self.partitions, self.folder):
+                self._lacks(error)
         if self.plan is not None:
             self.plan = self._typed(self.plan, self.manifest)
         if self.plan is None and (self.manifest is None or self.continuous or self.append):

@@ -145,7 +145,8 @@ def _refused(what: str, outcome: Mapping[str, KcliError | None]) -> dict[str, Kc
         found[name] = KcliError(
             f"topic {name} of the target cannot be {what}, and is not copied",
             why=error.why,
-            do="--config KEY=VALUE sets another value, --sync-configs off leaves out the configuration of the source",
+            do="set another value by --config KEY=VALUE, or correct the one it has; --sync-configs off leaves out the "
+            "configuration of the source",
         )
     return found
 

@@ -119,7 +119,14 @@ def test_a_stop_ends_it_with_what_there_is() -> None:
 
 
 def test_with_filters_it_is_the_last_that_match() -> None:
-    log = Log({P0: [record(P0, n) for n in range(10_000)]})
+    log = Log({P0: [record(P0, n) for n in range(10_000)], P1: [record(P1, 0, 0)]})
     chosen = Selection([parse_grep("v:^[1-9]000$")])
     assert last(log, 2, selection=chosen) == [(0, 8000), (0, 9000)]
-    assert chosen.scanned == log.read
+    spans = [spans[P0] for spans in log.assigned]
+    assert all(later.stop == earlier.start for earlier, later in itertools.pairwise(spans))
+    assert chosen.scanned == log.read == 1 + 10_000 - (spans[-1].start or 0), "each record is read once"
+
+
+def test_a_partition_keeps_its_order_whatever_times_its_records_have() -> None:
+    log = Log({P0: [record(P0, n, 9 - n) for n in range(5)], P1: [record(P1, n, n) for n in range(8)]})
+    assert last(log, 20) == [(1, n) for n in range(8)] + [(0, n) for n in range(5)]

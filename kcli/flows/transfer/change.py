@@ -120,7 +120,9 @@ def _logs(
     to_be: Mapping[str, int],
 ) -> dict[TopicPartition, Log | KcliError]:
     found: dict[TopicPartition, Log | KcliError] = {}
-    there = {TopicPartition(topic, part.partition) for topic, info in topics.items() for part in info.partitions}
+    there = {
+        TopicPartition(topic, part.partition) for topic, info in topics.items() for part in info.partitions
+    }
     for tp in partitions:
         info = topics.get(tp.topic)
         if info is None and not (tp.topic in to_be and isinstance(missing[tp.topic], NotFoundError)):

@@ -21,8 +21,8 @@ _CLIENT_ID = b"kcli-sandbox"
 
 @dataclass(frozen=True, slots=True)
 class ClusterAnswer:
-    """The cluster as one broker reports it: ids of the live brokers, the controller's (-1: none), and the cluster's (empty
-    before 0.10.1).
+    """The cluster as one broker reports it: ids of the live brokers, the controller's (-1: none), and the cluster's,
+    which is empty before 0.10.1.
     """
 
     brokers: frozenset[int]
@@ -69,7 +69,7 @@ def ask(
 
 
 def parse_metadata(body: bytes, version: int) -> ClusterAnswer:
-    """Of a Metadata response: [node_id host port rack] cluster_id controller_id …, in version 1 without the cluster_id."""
+    """Of a Metadata response: [node_id host port rack] cluster_id controller_id …; version 1 has no cluster_id."""
     (count,) = struct.unpack_from(">i", body)
     position = 4
     brokers = set()

@@ -137,6 +137,10 @@ def lag(inv: Invocation, /, **given: Any) -> int:
     """
     asked = LagOptions(**given)
     asked.check(inv.values)
+    if inv.dry_run:
+        for done, what in (("append to", asked.record), ("run", asked.on_verdict), ("post to", asked.webhook)):
+            if what is not None:
+                inv.talk.note(f"would {done} {what}")
     if asked.watch is None:
         inv.page()
     if asked.from_record is not None:

@@ -46,7 +46,9 @@ def first_contact(inv: Invocation, asked: TopOptions) -> Live | None:
         names = tuple(described_groups(inv, admin, unique(asked.names)))
         if asked.names and not names:
             return None
-        record = _recorder(asked.record)
+        if inv.dry_run and asked.record is not None:
+            inv.talk.note(f"would append to {asked.record}")
+        record = None if inv.dry_run else _recorder(asked.record)
         monitor = Monitor(admin, latencies, Wanted(names), jobs=partial(_jobs_reader, inv))
         kept = clients.pop_all()
 

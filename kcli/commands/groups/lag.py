@@ -137,10 +137,13 @@ def lag(inv: Invocation, /, **given: Any) -> int:
     """
     asked = LagOptions(**given)
     asked.check(inv.values)
-    if inv.dry_run:
-        for done, what in (("append to", asked.record), ("run", asked.on_verdict), ("post to", asked.webhook)):
-            if what is not None:
-                inv.talk.note(f"would {done} {what}")
+    acts = {"--record": asked.record, "--on-verdict": asked.on_verdict, "--webhook": asked.webhook}
+    if inv.dry_run and (given := [option for option, value in acts.items() if value is not None]):
+        inv.talk.note(f"--dry-run: nothing is done for {', '.join(given)}")
+        if asked.record is not None:
+            from kcli.flows.lag.recording import check_appendable  # only with --record
+
+            check_appendable(asked.record, create=False)
     if asked.watch is None:
         inv.page()
     if asked.from_record is not None:

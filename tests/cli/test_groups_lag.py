@@ -554,7 +554,8 @@ def test_a_dry_run_records_and_reports_nothing(cluster: FakeCluster, tmp_path: P
     done = kcli(*line, "--max-lag", "1", "--dry-run", bootstrap=cluster.bootstrap)
     assert done.returncode == 8
     assert b"--dry-run: nothing is done for --record, --on-verdict" in done.stderr
-    assert not (record.exists() or ran.exists())
+    assert not record.exists()
+    assert not ran.exists()
 
 
 def test_nothing_that_lag_does_changes_a_group(cluster: FakeCluster) -> None:

@@ -138,8 +138,8 @@ def lag(inv: Invocation, /, **given: Any) -> int:
     asked = LagOptions(**given)
     asked.check(inv.values)
     acts = {"--record": asked.record, "--on-verdict": asked.on_verdict, "--webhook": asked.webhook}
-    if inv.dry_run and (given := [option for option, value in acts.items() if value is not None]):
-        inv.talk.note(f"--dry-run: nothing is done for {', '.join(given)}")
+    if inv.dry_run and (idle := [option for option, value in acts.items() if value is not None]):
+        inv.talk.note(f"--dry-run: nothing is done for {', '.join(idle)}")
         if asked.record is not None:
             from kcli.flows.lag.recording import check_appendable  # only with --record
 

@@ -36,6 +36,11 @@ class ExporterOptions:
     serving: Serving
 
     @property
+    def lag_time(self) -> str:
+        """How lag in time is found."""
+        return self.time or "estimate"
+
+    @property
     def collectors(self) -> frozenset[str]:
         """Those of ``collect``, which was checked."""
         return chosen(self.collect)

@@ -685,8 +685,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli profile import")
-            names="--name --format --replace -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--name --format -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --map-address --color --progress --timeout --confirm"
+            names="--name --format --replace -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--name --format -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --map-address --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli config")
@@ -2016,6 +2016,7 @@ _kcli_value() {
         "kcli profile import -F" | "kcli profile import --command-config") files=1 ;;
         "kcli profile import -X" | "kcli profile import --command-property") keys="$_kcli_keys" ;;
         "kcli profile import --profile") asked=profiles ;;
+        "kcli profile import -o" | "kcli profile import --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli profile import --color") reply="auto always never" ;;
         "kcli profile import --progress") reply="auto none bar json" ;;
         "kcli config -F" | "kcli config --command-config") files=1 ;;

@@ -342,6 +342,10 @@ def test_a_rewind_without_live_has_nothing_to_be_checked(cluster: FakeCluster, r
     (journal,) = rewind.journals()
     assert "only rewinds with --live" in rewind("g", "--check", journal.stem, code=7).err
     assert "there is no journal x" in rewind("g", "--check", "x", code=1).err
+    elsewhere = journal.parent.parent / "other" / f"{journal.stem}1.json"
+    elsewhere.parent.mkdir()
+    elsewhere.write_bytes(journal.read_bytes())
+    assert "it is of cluster other" in rewind("g", f"--undo={elsewhere.stem}", "--dry-run", code=1).err
 
 
 # --- --hold --------------------------------------------------------------------------------------------

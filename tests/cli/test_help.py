@@ -197,7 +197,6 @@ def test_concepts_follow_from_the_values_of_options() -> None:
         "profile remove a",
         "profile rename a b",
         "profile copy a b",
-        "profile import f",
     ],
 )
 def test_where_there_is_no_list_no_output_is_offered(line: str) -> None:

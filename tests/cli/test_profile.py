@@ -544,7 +544,7 @@ def test_an_import_says_what_it_changes_and_what_will_not_work(kcli: Kcli, home:
         'current_profile = "b"\n[profiles."evil name\\u001b[31m"]\nseed_brokers = ["h:1"]\n'
         '[profiles.b]\nseed_brokers = ["h:2"]\ntls = {ca_cert_path = "t.jks", client_cert_path = "gone.pem"}\n'
     )
-    done = kcli("profile", "import", str(home / "c.toml"))
+    done = kcli("profile", "import", str(home / "c.toml"), "-o", "json")
     assert done.code == 0
     assert "the profile of 'evil name\\x1b[31m' is named evil-name-31m" in done.err
     assert (

@@ -14,7 +14,6 @@ _FORMATS = (*_TOOLS, "properties")
     "import",
     exits={7: "a profile exists that the file has too, and --replace is not given"},
     reads=("XDG_CONFIG_HOME",),
-    outputs=(),
     examples=(
         ("kcli profile import kafkactl", "all contexts of another tool"),
         ("kcli profile import client.properties --name prod", "a file of options as one profile"),

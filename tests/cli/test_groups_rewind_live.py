@@ -349,8 +349,13 @@ def test_a_rewind_without_live_has_nothing_to_be_checked(cluster: FakeCluster, r
     assert "it is of cluster other" in rewind("g", f"--undo={elsewhere.stem}", "--dry-run", code=1).err
     state = str(journal.parents[3])
     said = kcli("undo", journal.stem, bootstrap=cluster.bootstrap, XDG_STATE_HOME=state).err
-    remedy = f"`kcli groups rewind GROUP --undo={journal.stem}`, with its group"
-    type_remedy(remedy, said, cluster.bootstrap, GROUP="g", state=state)
+    type_remedy(
+        f"`kcli groups rewind GROUP --undo={journal.stem}`, with its group",
+        said,
+        cluster.bootstrap,
+        GROUP="g",
+        state=state,
+    )
 
 
 # --- --hold --------------------------------------------------------------------------------------------

@@ -655,23 +655,23 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli profile use")
-            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --map-address --color --progress --timeout --confirm"
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --map-address --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli profile add")
-            names="--replace -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --map-address --color --progress --timeout --confirm"
+            names="--replace -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --map-address --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli profile copy")
-            names="--replace -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --map-address --color --progress --timeout --confirm"
+            names="--replace -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --map-address --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli profile rename")
-            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --map-address --color --progress --timeout --confirm"
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --map-address --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli profile test")
@@ -680,8 +680,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli profile remove")
-            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --map-address --color --progress --timeout --confirm"
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --map-address --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli profile import")
@@ -735,8 +735,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli completion")
-            names="--install -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --map-address --color --progress --timeout --confirm"
+            names="--install -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --map-address --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --map-address --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli schema")
@@ -1984,25 +1984,21 @@ _kcli_value() {
         "kcli profile use -F" | "kcli profile use --command-config") files=1 ;;
         "kcli profile use -X" | "kcli profile use --command-property") keys="$_kcli_keys" ;;
         "kcli profile use --profile") asked=profiles ;;
-        "kcli profile use -o" | "kcli profile use --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli profile use --color") reply="auto always never" ;;
         "kcli profile use --progress") reply="auto none bar json" ;;
         "kcli profile add -F" | "kcli profile add --command-config") files=1 ;;
         "kcli profile add -X" | "kcli profile add --command-property") keys="$_kcli_keys" ;;
         "kcli profile add --profile") asked=profiles ;;
-        "kcli profile add -o" | "kcli profile add --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli profile add --color") reply="auto always never" ;;
         "kcli profile add --progress") reply="auto none bar json" ;;
         "kcli profile copy -F" | "kcli profile copy --command-config") files=1 ;;
         "kcli profile copy -X" | "kcli profile copy --command-property") keys="$_kcli_keys" ;;
         "kcli profile copy --profile") asked=profiles ;;
-        "kcli profile copy -o" | "kcli profile copy --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli profile copy --color") reply="auto always never" ;;
         "kcli profile copy --progress") reply="auto none bar json" ;;
         "kcli profile rename -F" | "kcli profile rename --command-config") files=1 ;;
         "kcli profile rename -X" | "kcli profile rename --command-property") keys="$_kcli_keys" ;;
         "kcli profile rename --profile") asked=profiles ;;
-        "kcli profile rename -o" | "kcli profile rename --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli profile rename --color") reply="auto always never" ;;
         "kcli profile rename --progress") reply="auto none bar json" ;;
         "kcli profile test -F" | "kcli profile test --command-config") files=1 ;;
@@ -2014,7 +2010,6 @@ _kcli_value() {
         "kcli profile remove -F" | "kcli profile remove --command-config") files=1 ;;
         "kcli profile remove -X" | "kcli profile remove --command-property") keys="$_kcli_keys" ;;
         "kcli profile remove --profile") asked=profiles ;;
-        "kcli profile remove -o" | "kcli profile remove --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli profile remove --color") reply="auto always never" ;;
         "kcli profile remove --progress") reply="auto none bar json" ;;
         "kcli profile import --format") reply="kcat kafkactl rpk kaf kcl properties" ;;
@@ -2082,7 +2077,6 @@ _kcli_value() {
         "kcli completion -F" | "kcli completion --command-config") files=1 ;;
         "kcli completion -X" | "kcli completion --command-property") keys="$_kcli_keys" ;;
         "kcli completion --profile") asked=profiles ;;
-        "kcli completion -o" | "kcli completion --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli completion --color") reply="auto always never" ;;
         "kcli completion --progress") reply="auto none bar json" ;;
         "kcli schema -F" | "kcli schema --command-config") files=1 ;;

@@ -18,7 +18,7 @@ Names with control or invisible characters are never offered. Tested in ``tests/
 import contextlib
 import os
 import signal
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import FrameType, ModuleType
 from typing import NoReturn
@@ -120,9 +120,30 @@ def request_of(arguments: Sequence[str], environ: Mapping[str, str]) -> Request 
     return Request(kind, field, cluster, lambda name: render(before + name), notes, topics_among(words))
 
 
-def _cluster(kind: str, words: Iterable[str | None]) -> ClusterWords | None:
+def _cluster(kind: str, words: Sequence[str | None]) -> ClusterWords | None:
     """What the words say about the cluster; nothing where the names are those of this machine."""
-    return ClusterWords(None, (), (), None) if kind in (_SANDBOXES, _PROFILES) else cluster_words(words)
+    if kind in (_SANDBOXES, _PROFILES):
+        return ClusterWords(None, (), (), None)
+    found = cluster_words(words)
+    if found is None or words[1:2] != ["mirror"]:
+        return found
+    side = _side(words, "--from") or _side(
+        words, "--to"
+    )  # its other topics are those of no cluster that is named
+    if side is None:
+        return None
+    by_address = ":" in side and not side.startswith(SANDBOX)
+    return found._replace(bootstrap_server=side if by_address else None, profile=None if by_address else side)
+
+
+def _side(words: Sequence[str | None], flag: str) -> str | None:
+    """The value of ``--from`` or ``--to``, with which a mirror names a cluster."""
+    for word, after in zip(words, [*words[1:], None], strict=True):
+        if word == flag:
+            return after
+        if word is not None and word.startswith(f"{flag}="):
+            return word.partition("=")[2]
+    return None
 
 
 def _value_of(token: str | None) -> str | None:

@@ -31,6 +31,7 @@ class ShellType(click.Choice[str]):
 
 @command(
     "completion",
+    outputs=(),
     exits={7: "with --install: a file of another program is in its place"},
     examples=(
         ("kcli completion bash --install", "put the script where bash-completion looks for it"),

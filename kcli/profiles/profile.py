@@ -7,7 +7,8 @@ gives them. Pure.
 from collections.abc import Callable, Mapping
 
 from kcli.core.classes import NamedTuple, dataclass, field
-from kcli.core.errors import ConfigError
+from kcli.core.errors import ConfigError, KcliError
+from kcli.core.exit_codes import ExitCode
 
 COMMAND_LINE = "-X"
 
@@ -62,3 +63,20 @@ class Profile:
     def text(self, key: str) -> str:
         """The value of a key as it was written, empty without it."""
         return next((pair.text for pair in reversed(self.pairs) if pair.key == key), "")
+
+
+class ReadOnlyError(KcliError):
+    """The profile allows reading only."""
+
+    exit_code = ExitCode.REFUSED
+
+
+def read_only_refusal(profile: Profile | None, what: str) -> ReadOnlyError | None:
+    """The error for ``what`` under a read-only profile; None under any other."""
+    if profile is None or not profile.read_only:
+        return None
+    return ReadOnlyError(
+        f"{what} is refused: profile {profile.name} is read-only",
+        why=f"read_only = true in {profile.mark_origins.get('read_only', profile.origin)}; nothing was done",
+        do="use another profile, or change read_only there",
+    )

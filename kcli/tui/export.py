@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from kcli.account.survey import Missing
 from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError, KcliError
 from kcli.files.atomic import FileError, replace_file
@@ -20,7 +21,9 @@ FORMATS = ("csv", "tsv", "json", "ndjson", "txt")
 
 
 class Contents(NamedTuple):
-    """``item`` is the kind of a row; ``rows`` are those of the table in its order, ``text`` the lines of the screen."""
+    """``item`` is the kind of a row; ``rows`` are those of the table in its order, ``text`` the lines of the screen,
+    ``missing`` what could not be read of what it shows.
+    """
 
     item: str
     cluster: str
@@ -28,6 +31,7 @@ class Contents(NamedTuple):
     columns: Sequence[Column[Any]]
     rows: Sequence[Any]
     text: Sequence[str]
+    missing: Sequence[Missing] = ()
 
 
 def default_name(screen: str, at_ms: int, utc_offset: int | None) -> str:
@@ -62,7 +66,13 @@ def rendered(form: str, contents: Contents) -> bytes:
     out = Output(file, kind=form, isatty=False)
     head = {"at": time_text(contents.at_ms)}
     with list_rows(
-        out, f"{contents.item}List", contents.item, fields, cluster=contents.cluster or None, head=head
+        out,
+        f"{contents.item}List",
+        contents.item,
+        fields,
+        cluster=contents.cluster or None,
+        missing=[part.entry() for part in contents.missing],
+        head=head,
     ) as lines:
         for row in rows:
             lines.add(row)

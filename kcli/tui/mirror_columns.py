@@ -2,7 +2,7 @@
 
 from kcli.core.classes import NamedTuple
 from kcli.flows.mirror.copy.partition_state import State
-from kcli.flows.mirror.job.job_line import UNKNOWN, WRONG, JobLine
+from kcli.flows.mirror.job.job_line import DONE, UNKNOWN, WRONG, JobLine
 from kcli.output.tables import Field, time_text
 from kcli.tui import figures
 from kcli.tui.cells import Cell
@@ -34,8 +34,10 @@ def state_cell(state: str, meaning: str) -> Cell:
     return Cell(f"{SIGNS[meaning]} {state.replace('_', ' ')}", meaning)
 
 
-def partition_meaning(state: str) -> str:
-    """Of a partition of a job that runs."""
+def partition_meaning(state: str, of_job: str) -> str:
+    """Of a partition; those of a job that is done have ended in order."""
+    if of_job == DONE:
+        return "ok"
     return "bad" if state == State.ENDED else "warn" if state == State.WAITING else "ok"
 
 

@@ -79,6 +79,21 @@ def cluster() -> Iterator[FakeCluster]:
 GROUPS = sorted(f"group-{number}" for number in range(20))
 
 
+def test_a_mirror_offers_topics_of_the_cluster_that_it_names_and_of_no_other(
+    home: Home, cluster: FakeCluster
+) -> None:
+    with FakeCluster(1, topics={"elsewhere": 1}) as other:
+        home.environ["XDG_CONFIG_HOME"] = str(home.folder / ".config")
+        (home.folder / ".config" / "kcli").mkdir(parents=True)
+        current = f'current = "it"\n[profiles.it]\nbootstrap.servers = "{other.bootstrap}"\n'
+        (home.folder / ".config" / "kcli" / "config.toml").write_text(current)
+        here, there = cluster.bootstrap, other.bootstrap
+        assert home.ask("topics", "", "mirror", "reset", "--from", here, "--to", there) == ["orders", "other"]
+        assert home.ask("topics", "", "mirror", "accept-gap", f"--to={here}") == ["orders", "other"]
+        assert home.ask("topics", "", "mirror", "accept-gap", "--to", "it") == ["elsewhere"]
+        assert home.ask("topics", "", "mirror", "reset") == []
+
+
 def test_groups_of_all_brokers_and_topics_are_offered(home: Home, cluster: FakeCluster) -> None:
     assert home.ask("groups", "", "-b", cluster.bootstrap) == GROUPS
     assert home.ask("groups", "group-1", "-b", cluster.bootstrap) == [n for n in GROUPS if n[6] == "1"]

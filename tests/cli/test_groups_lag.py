@@ -541,9 +541,21 @@ def test_samples_are_recorded(cluster: FakeCluster, tmp_path: Path) -> None:
     assert [one["kind"] for one in documents] == ["LagSample"] * 2
     (group,) = documents[0]["groups"]
     assert group["partitions"] == [["t", 0, 4, 0, 10, 10], ["t", 1, 1, 0, 1, 1], ["t", 2, 0, 0, 0, 0]]
-    done = kcli("groups", "lag", "g", "--record", "/no/such/place", bootstrap=cluster.bootstrap)
-    assert done.returncode == 2
-    assert b"cannot write /no/such/place" in done.stderr
+    for more in ((), ("--dry-run",)):
+        done = kcli("groups", "lag", "g", "--record", "/no/such/place", *more, bootstrap=cluster.bootstrap)
+        assert done.returncode == 2
+        assert b"cannot write /no/such/place" in done.stderr
+
+
+def test_a_dry_run_records_and_reports_nothing(cluster: FakeCluster, tmp_path: Path) -> None:
+    record, ran = tmp_path / "samples", tmp_path / "ran"
+    ok(kcli("groups", "lag", "g", "--record", str(record), "--dry-run", bootstrap=cluster.bootstrap))
+    line = ("groups", "lag", "g", "--watch=1s", "--on-verdict", f"touch {ran}", "--record", str(record))
+    done = kcli(*line, "--max-lag", "1", "--dry-run", bootstrap=cluster.bootstrap)
+    assert done.returncode == 8
+    assert b"--dry-run: nothing is done for --record, --on-verdict" in done.stderr
+    assert not record.exists()
+    assert not ran.exists()
 
 
 def test_nothing_that_lag_does_changes_a_group(cluster: FakeCluster) -> None:

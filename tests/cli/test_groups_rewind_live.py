@@ -19,11 +19,12 @@ from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.attendance import PROMPT
 from kcli.flows.rewind.journal import Journals
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.committing import Kcli, commit, offsets, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.rewinding import QUICK, Others, others, wait_for, wait_until_settled
-from tests.run import KCLI
+from tests.run import KCLI, kcli
 
 PARTITIONS = 3
 CLASSIC: dict[str, Any] = {"partition_assignment_strategy": "cooperative-sticky"}
@@ -342,6 +343,19 @@ def test_a_rewind_without_live_has_nothing_to_be_checked(cluster: FakeCluster, r
     (journal,) = rewind.journals()
     assert "only rewinds with --live" in rewind("g", "--check", journal.stem, code=7).err
     assert "there is no journal x" in rewind("g", "--check", "x", code=1).err
+    elsewhere = journal.parent.parent / "other" / f"{journal.stem}1.json"
+    elsewhere.parent.mkdir()
+    elsewhere.write_bytes(journal.read_bytes())
+    assert "it is of cluster other" in rewind("g", f"--undo={elsewhere.stem}", "--dry-run", code=1).err
+    state = str(journal.parents[3])
+    said = kcli("undo", journal.stem, bootstrap=cluster.bootstrap, XDG_STATE_HOME=state).err
+    type_remedy(
+        f"`kcli groups rewind GROUP --undo={journal.stem}`, with its group",
+        said,
+        cluster.bootstrap,
+        GROUP="g",
+        state=state,
+    )
 
 
 # --- --hold --------------------------------------------------------------------------------------------

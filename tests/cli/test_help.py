@@ -187,10 +187,23 @@ def test_concepts_follow_from_the_values_of_options() -> None:
     assert "output" not in DOCS["kcli exporter"].concepts
 
 
-def test_where_there_is_no_list_no_output_is_offered() -> None:
-    """``exporter`` refuses -o, so neither its help nor its page has it."""
-    assert "--output" not in kcli("exporter", "--help").out
-    assert kcli("exporter", "-o", "json").code == 2
+@pytest.mark.parametrize(
+    "line",
+    [
+        "exporter",
+        "completion bash",
+        "profile use a",
+        "profile add a",
+        "profile remove a",
+        "profile rename a b",
+        "profile copy a b",
+    ],
+)
+def test_where_there_is_no_list_no_output_is_offered(line: str) -> None:
+    """The command refuses -o, so neither its help nor its page has it."""
+    assert "--output" not in kcli(*line.split(), "--help").out
+    done = kcli(*line.split(), "-o", "json")
+    assert (done.code, "prints no list" in done.err) == (2, True)
 
 
 def test_a_terminal_has_bold_headings_and_at_most_100_columns() -> None:

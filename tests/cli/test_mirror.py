@@ -21,6 +21,10 @@ CLUSTERS = ["--from", "127.0.0.1:1", "--to", "127.0.0.1:2"]
         (["--from", "prod", "--to", "127.0.0.1:2", "-t", "t"], "there is no profile 'prod' (from --from)"),
         ([*CLUSTERS, "-t", "t", "--verify", "--verify-only"], "--verify with --verify-only"),
         ([*CLUSTERS, "-t", "t", "--verify", "--partitions", "by-key"], "--verify with --partitions by-key"),
+        (
+            [*CLUSTERS, "-t", "t", "--sync-groups", "g", "--partitions", "by-key"],
+            "--sync-groups with --partitions by-key",
+        ),
         ([*CLUSTERS, "-t", "t", "--exactly-once", "--checkpoint", "f"], "--exactly-once with --checkpoint"),
         ([*CLUSTERS, "-t", "t", "--prune-acls"], "--prune-acls without --sync-acls"),
         ([*CLUSTERS, "-t", "t", "--map-principal", "User:a=User:b"], "--map-principal without --sync-acls"),
@@ -46,6 +50,8 @@ CLUSTERS = ["--from", "127.0.0.1:1", "--to", "127.0.0.1:2"]
                 ("--config", "retention.ms=1", ""),
                 ("--sync-configs", "effective", "--sync-configs effective"),
                 ("--on-delete", "delete", "--on-delete delete"),
+                ("--rate", "10", ""),
+                ("--max-wait", "5s", ""),
             )
         ),
         (

@@ -79,9 +79,10 @@ def row_of(done: Any, name: str) -> dict[str, Any]:
 def test_excluded_topics_are_not_copied_and_an_idle_exclude_is_a_note(
     source: FakeCluster, target: FakeCluster, delivery: tuple[str, ...]
 ) -> None:
-    done = mirrored(source, target, "-t", "*", "--exclude", "ot*", "--exclude", "zzz", *delivery)
+    done = mirrored(source, target, "-t", "*", "-t", "no*", "--exclude", "ot*", "--exclude", "zzz", *delivery)
     assert done.code == 0, done.err
     assert topics(target) == {"t"}
+    assert "warning: -t no* selects no topic" in done.err
     assert "--exclude zzz leaves out no topic" in done.err
     assert "--exclude ot*" not in done.err
 

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 import kcli
-from kcli.core.errors import ConfigError
+from kcli.core.errors import ConfigError, KcliError
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.frames.writing import NotWrittenError, Written
 from kcli.serde.errors import EncodeError
@@ -47,6 +48,18 @@ def write(cluster: FakeCluster, frame: Any, **given: Any) -> Written:
 
 def pairs(cluster: FakeCluster) -> list[tuple[Any, Any]]:
     return [(record.key, record.value) for record in cluster.log("t", 0).records()]
+
+
+def test_a_read_only_profile_is_not_written(
+    cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "kcli").mkdir()
+    profile = f'[profiles.ro]\n"bootstrap.servers" = "{cluster.bootstrap}"\nread_only = true\n'
+    (tmp_path / "kcli" / "config.toml").write_text(profile)
+    with pytest.raises(KcliError, match="write_topic is refused: profile ro is read-only"):
+        kcli.write_topic(pa.table(PLAIN), "t", profile="ro")
+    assert kcli.read_topic("t", profile="ro").most_rows == 0
 
 
 FRAMES = {

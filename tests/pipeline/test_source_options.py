@@ -416,6 +416,18 @@ def test_what_has_no_effect_or_two_meanings_is_refused(options: dict[str, str], 
     assert "-X" not in f"{caught.value}{caught.value.do}"  # this is no command line
 
 
+def test_a_read_only_profile_is_read_and_not_written(own_folders: Path) -> None:
+    (own_folders / "kcli").mkdir(exist_ok=True)
+    (own_folders / "kcli" / "config.toml").write_text(
+        '[profiles.ro]\n"bootstrap.servers" = "h:1"\nread_only = true\n'
+    )
+    asked = {"profile": "ro", "topic": "t"}
+    assert settings_of(asked, "batch").cluster.servers == "h:1"
+    for use, more in (("write", {}), ("sink", {}), ("stream", {"commitOffsets": "g"})):
+        with pytest.raises(KcliError, match="profile ro is read-only"):
+            settings_of(asked | more, use)
+
+
 def test_options_of_a_profile_that_have_no_effect_are_passed_over(own_folders: Path) -> None:
     (own_folders / "kcli").mkdir()
     (own_folders / "kcli" / "config.toml").write_text(

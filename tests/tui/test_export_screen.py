@@ -5,6 +5,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,22 @@ def test_json_has_the_keys_of_groups_lag_and_exact_values(contents: Contents) ->
     assert {"state", "members", "topics", "consumed_per_second", "eta_seconds", "net_per_second"} <= set(
         first
     )
+
+
+def test_a_document_says_what_is_missing_on_the_screen(recorded: Path) -> None:
+    async def script() -> None:
+        async with playing(recorded, size=(140, 30)) as (app, _pilot):
+            assert isinstance(app.screen, Listing)
+            assert app.snapshot is not None
+            lacking = replace(app.snapshot.reading, problems=[KcliError("broker 2 did not answer")])
+            for snapshot, complete in (
+                (app.snapshot, True),
+                (replace(app.snapshot, reading=lacking), False),
+            ):
+                document = json.loads(rendered("json", app.screen.contents(snapshot)))
+                assert (document["complete"], not document["missing"]) == (complete, complete)
+
+    run(script)
 
 
 def test_all_formats_have_the_same_rows(contents: Contents) -> None:

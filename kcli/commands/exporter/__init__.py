@@ -58,7 +58,6 @@ from kcli.commands.shared.serving import Serving, access_options
     option(
         "--time",
         type=click.Choice(["exact", "estimate", "off"]),
-        default="estimate",
         help="read lag in time from records, estimate it, or leave it out (default: estimate)",
     ),
     option(

@@ -35,7 +35,7 @@ class Sampler:
 
     def open_readers(self) -> AbstractContextManager[Readers]:
         """The clients, for the thread that samples."""
-        one, lookups = self.cluster, USUAL if self._asked.time == EXACT else _ESTIMATES
+        one, lookups = self.cluster, USUAL if self._asked.lag_time == EXACT else _ESTIMATES
         return open_readers(
             one.options, self._wanted, lookups, self._inv.hooks, one.timeout, self._asked.collectors
         )
@@ -44,7 +44,7 @@ class Sampler:
         """``warn``: instead of warnings on stderr."""
         return Loop(
             self.open_readers,
-            Collecting(self._asked.time, self._asked.collectors, self._wanted.accepts_topic),
+            Collecting(self._asked.lag_time, self._asked.collectors, self._wanted.accepts_topic),
             interval=self._asked.interval,
             most=self._asked.max_series,
             warn=self._warn if warn is None else warn,

@@ -71,7 +71,8 @@ class Measuring:
         """
         with ExitStack() as stack:
             stack.enter_context(orderly_end())  # a document is complete whatever signal ends it
-            if self.asked.on_verdict is not None or self.asked.webhook is not None:
+            reports = self.asked.on_verdict is not None or self.asked.webhook is not None
+            if reports and not self.inv.dry_run:
                 # Threads, processes and HTTP: only where changes are reported.
                 from kcli.commands.groups._notifying import notifying
 
@@ -114,7 +115,7 @@ class Measuring:
     def _measure(self, known: Collection[str] = ()) -> Measurement:
         with self._time_of_sample():
             found = measure_lag(self.admin, self.wanted, self.asked.method, known)
-        if self.asked.record is not None:
+        if self.asked.record is not None and not self.inv.dry_run:
             from kcli.flows.lag.recording import append_sample  # only with --record
 
             append_sample(self.asked.record, self.cluster, found)

@@ -137,6 +137,13 @@ def lag(inv: Invocation, /, **given: Any) -> int:
     """
     asked = LagOptions(**given)
     asked.check(inv.values)
+    acts = {"--record": asked.record, "--on-verdict": asked.on_verdict, "--webhook": asked.webhook}
+    if inv.dry_run and (idle := [option for option, value in acts.items() if value is not None]):
+        inv.talk.note(f"--dry-run: nothing is done for {', '.join(idle)}")
+        if asked.record is not None:
+            from kcli.flows.lag.recording import check_appendable  # only with --record
+
+            check_appendable(asked.record, create=False)
     if asked.watch is None:
         inv.page()
     if asked.from_record is not None:

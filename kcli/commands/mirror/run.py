@@ -25,7 +25,7 @@ from kcli.commands.shared.two_clusters import (
 )
 from kcli.commands.shared.usage import usage
 from kcli.flows.mirror.groups.selection import group_selectors
-from kcli.flows.mirror.settings import MirrorSettings, Pace
+from kcli.flows.mirror.settings import STEADY, MirrorSettings, Pace
 
 
 def _changes(params: Mapping[str, Any]) -> bool:
@@ -275,6 +275,12 @@ def _check(settings: MirrorSettings, *, verify_only: bool) -> None:
         )
     if verify_only:
         _check_compares(settings)
+    if settings.by_key and settings.groups:
+        raise usage(
+            "kcli mirror run: --sync-groups with --partitions by-key",
+            why="the records of one partition are then in several, where no offset corresponds to that of the source",
+            do="leave one of them out",
+        )
     if settings.groups_excluded and not settings.groups:
         raise usage(
             "kcli mirror run: --exclude-groups without --sync-groups",
@@ -298,8 +304,10 @@ def _check(settings: MirrorSettings, *, verify_only: bool) -> None:
 
 
 def _check_compares(settings: MirrorSettings) -> None:
-    """What asks for a change would be left undone, and the exit status would not show it."""
+    """What asks for a change would be left undone, or a limit ignored, and the exit status would not show it."""
     for name, given in (
+        ("--rate", settings.pace != STEADY),
+        ("--max-wait", settings.max_wait is not None),
         ("--sync-groups", settings.groups),
         ("--sync-acls", settings.sync_acls),
         ("--sync-configs effective", settings.sync_configs == "effective"),
@@ -309,7 +317,9 @@ def _check_compares(settings: MirrorSettings) -> None:
         if given:
             raise usage(
                 f"kcli mirror run: {name} with --verify-only",
-                why="it compares, and changes nothing",
+                why="it compares, and changes nothing; it reads as fast as it can, and waits for nothing"
+                if name in ("--rate", "--max-wait")
+                else "it compares, and changes nothing",
                 do="leave one of them out",
             )
 

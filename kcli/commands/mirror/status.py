@@ -107,6 +107,9 @@ def status(inv: Invocation, /, target: str, job: str | None) -> int:
             why=f"this cluster has {counted(len(jobs), 'job')}",
             do="`kcli mirror status --to HOST:PORT` lists the jobs",
         )
+    for one in chosen:
+        if not one.saved.partitions:
+            inv.talk.warn(f"mirror job {one.id.job} has no partition: its last run has begun with none")
     rows = (row for one in chosen for row in one.rows())
     print_rows(inv, "MirrorJobList", COLUMNS, rows, cluster, item="MirrorJob")
     return ExitCode.DONE

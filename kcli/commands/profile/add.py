@@ -11,6 +11,7 @@ from kcli.commands.shared.options import option
     "add",
     exits={7: "a profile of this name exists"},
     reads=("XDG_CONFIG_HOME",),
+    outputs=(),
     examples=(
         ("kcli profile add test -b localhost:9092", "brokers are enough"),
         (

@@ -11,6 +11,7 @@ from kcli.commands.shared.options import PROFILE, option
     "copy",
     exits={7: "a profile of the new name exists"},
     reads=("XDG_CONFIG_HOME",),
+    outputs=(),
     examples=(("kcli profile copy prod prod-admin", "the same options and marks under another name"),),
 )
 @click.argument("source", type=PROFILE, metavar="A")

@@ -10,6 +10,7 @@ from kcli.commands.shared.options import PROFILE
 @command(
     "remove",
     reads=("XDG_CONFIG_HOME",),
+    outputs=(),
     examples=(("kcli profile remove test", "after a question"),),
 )
 @click.argument("name", type=PROFILE)

@@ -11,6 +11,7 @@ from kcli.commands.shared.options import PROFILE
     "rename",
     exits={7: "a profile of the new name exists"},
     reads=("XDG_CONFIG_HOME",),
+    outputs=(),
     examples=(("kcli profile rename prod prod-eu", "its options, secrets and marks stay as they are"),),
 )
 @click.argument("old", type=PROFILE, metavar="A")

@@ -10,6 +10,7 @@ from kcli.commands.shared.options import PROFILE
 @command(
     "use",
     reads=("XDG_CONFIG_HOME",),
+    outputs=(),
     examples=(("kcli profile use prod", "for all commands without --profile and KCLI_PROFILE"),),
 )
 @click.argument("name", type=PROFILE)

@@ -13,14 +13,13 @@ import click
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.sources import sources_of
 from kcli.core import classes
-from kcli.core.errors import ConfigError, KcliError
-from kcli.core.exit_codes import ExitCode
+from kcli.core.errors import ConfigError
 from kcli.core.options import OF_BROKERS, ClientOptions, key_of, option_names
 from kcli.core.secret import Secret
 from kcli.output.sanitise import visible
 from kcli.output.talk import Talk
 from kcli.profiles.applicability import Unused, check, unused_options
-from kcli.profiles.profile import COMMAND_LINE, Profile
+from kcli.profiles.profile import COMMAND_LINE, ReadOnlyError, read_only_refusal
 from kcli.profiles.resolve import Resolved, origin_lines, resolve
 from kcli.profiles.secret_keys import lacks_password
 from kcli.profiles.secrets import SecretReader, check_private_files, registry_values
@@ -73,28 +72,11 @@ Changes = bool | Callable[[Mapping[str, Any]], bool]
 """Whether a command changes the cluster, or a function of its flags that tells."""
 
 
-class ReadOnlyError(KcliError):
-    """The profile allows reading only."""
-
-    exit_code = ExitCode.REFUSED
-
-
 def may_change(changes: Changes | None, flags: Mapping[str, Any]) -> bool:
     """Whether a command with these flags changes anything on the cluster."""
     if callable(changes):
         return changes(flags)
     return changes is not False
-
-
-def read_only_refusal(profile: Profile | None, what: str) -> ReadOnlyError | None:
-    """The error for ``what`` under a read-only profile; None under any other."""
-    if profile is None or not profile.read_only:
-        return None
-    return ReadOnlyError(
-        f"{what} is refused: profile {profile.name} is read-only",
-        why=f"read_only = true in {profile.mark_origins.get('read_only', profile.origin)}; nothing was done",
-        do="use another profile with --profile NAME, or change read_only there",
-    )
 
 
 O = TypeVar("O", bound=ClientOptions)  # noqa: E741

@@ -17,7 +17,7 @@ from kcli.flows.mirror.acls.columns import COLUMNS as ACLS
 from kcli.flows.mirror.plan.plan import CopyPlan
 from kcli.flows.mirror.topics.configs import BATCH_BYTES, CLEANUP, TIMESTAMPS, Difference
 from kcli.flows.mirror.topics.preflight import HIDDEN, Denied, Finding, Login
-from kcli.flows.mirror.topics.routes import IDLE_EXCLUDE, IDLE_RENAME
+from kcli.flows.mirror.topics.routes import IDLE_EXCLUDE, IDLE_RENAME, IDLE_SELECTOR
 from kcli.output.listing import DOCUMENTS, list_rows
 from kcli.output.progress import counted
 from kcli.output.tables import Column
@@ -111,6 +111,8 @@ class CopyShown(Shown):
         lines = _lines(self.heading(plan), plan, further=bool(inv.talk.verbose))
         acls = plan.acls.lines() if plan.acls is not None else ()
         text = "\n".join([*lines, *plan.remarks, *acls])
+        for one in plan.found.idle_selectors:
+            inv.talk.warn(IDLE_SELECTOR.format(one))
         for one in plan.found.idle_excludes:
             inv.talk.note(IDLE_EXCLUDE.format(one))
         for one in plan.found.idle_renames:

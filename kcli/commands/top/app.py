@@ -98,6 +98,8 @@ def cluster_options(inv: Invocation) -> tuple[str, ...]:
         words += ["-b", values.bootstrap_server or resolved.servers]
     for path in values.command_config:
         words += ["-F", path]
+    for pair in values.map_address:
+        words += ["--map-address", pair]
     for pair in values.command_property:
         key, _, text = pair.partition("=")
         if not holds_secret(key.strip(), text):

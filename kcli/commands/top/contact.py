@@ -46,7 +46,7 @@ def first_contact(inv: Invocation, asked: TopOptions) -> Live | None:
         names = tuple(described_groups(inv, admin, unique(asked.names)))
         if asked.names and not names:
             return None
-        record = _recorder(asked.record)
+        record = _recorder(inv, asked.record)
         monitor = Monitor(admin, latencies, Wanted(names), jobs=partial(_jobs_reader, inv))
         kept = clients.pop_all()
 
@@ -65,8 +65,12 @@ def _jobs_reader(inv: Invocation) -> JobsReader:
     return JobsReader(lambda: record_consumer(inv, NO_HOOKS))
 
 
-def _recorder(path: str | None) -> Any:
+def _recorder(inv: Invocation, path: str | None) -> Any:
     if path is None:
+        return None
+    if inv.dry_run:
+        inv.talk.note("--dry-run: nothing is done for --record")
+        check_appendable(path, create=False)
         return None
     from kcli.flows.monitor.recording import append_reading  # only with --record
 

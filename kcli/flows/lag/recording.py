@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from errno import EACCES
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.errors import ConfigError, KcliError
@@ -31,11 +32,15 @@ def append_sample(path: str, cluster: str, found: Measurement) -> None:
     append_line(path, _document(cluster, found))
 
 
-def check_appendable(path: str) -> None:
-    """Raises ConfigError when nothing can be appended to the file. A new one is created."""
+def check_appendable(path: str, *, create: bool = True) -> None:
+    """Raises ConfigError when nothing can be appended to the file. A new one is created, unless ``create`` is False."""
     try:
-        with open(path, "ab"):
-            pass
+        if create or os.path.lexists(path):
+            with open(path, "ab"):
+                pass
+        elif not os.access(folder := os.path.dirname(path) or ".", os.W_OK):
+            os.stat(folder)
+            raise PermissionError(EACCES, os.strerror(EACCES))
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise ConfigError(f"cannot write {path}", why=(why or str(error)).lower(), do=_ELSEWHERE) from None

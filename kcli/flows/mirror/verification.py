@@ -121,10 +121,13 @@ class Verification(Driver):
         self._missing = []
         selection = self._selection
         if saved is None and (settings.job is not None or not settings.topics):
+            path = settings.checkpoint
             raise NotFoundError(
                 f"mirror job {self._name} does not exist",
-                why=f"the target has {counted(len(jobs), 'job')}",
-                do="`kcli mirror status --to HOST:PORT` lists the jobs; -t TOPIC without --job compares topics",
+                why=f"{'the target' if path is None else path} has {counted(len(jobs), 'job')}",
+                do="`kcli mirror status --to HOST:PORT` lists the jobs; -t TOPIC without --job compares topics"
+                if path is None
+                else "check --checkpoint, --job and --from; -t TOPIC without --job compares topics",
             )
         given = selection.renames
         if not settings.topics:

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 
@@ -186,6 +187,14 @@ class Journals(JournalFolder):
                     do=f"`kcli groups rewind {shlex.quote(chosen[0].group)} --undo={journal_id}`",
                 )
             own = chosen
+        if not own:
+            for path in self.folder.parent.glob("*/*.json"):
+                if path.stem == journal_id:
+                    raise NotFoundError(
+                        f"journal {journal_id} is not of this cluster",
+                        why=f"it is of cluster {unquote(path.parent.name)}, this is {self.cluster}",
+                        do="name that cluster, with -b or --profile",
+                    )
         if not own:
             raise NotFoundError(
                 f"there is no journal {journal_id}"

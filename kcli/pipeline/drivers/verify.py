@@ -12,8 +12,10 @@ from kcli.core.options import ConsumerOptions
 from kcli.core.positions import RangeSpec
 from kcli.flows.mirror.topics.routes import (
     IDLE_EXCLUDE,
+    IDLE_SELECTOR,
     Route,
     idle_excludes,
+    idle_selectors,
     parse_renames,
     plan_routes,
     select_topics,
@@ -107,6 +109,8 @@ class Verify:
             known = [_topics(consumer, timeout) for consumer in (here, there)]
             ids = [consumer.cluster.view.cluster_id for consumer in (here, there)]
             chosen = select_topics(known[0], topics, excludes=excludes)
+            for one in idle_selectors(chosen, topics):
+                self._observer.note(IDLE_SELECTOR.format(one))
             for one in idle_excludes(known[0], excludes):
                 self._observer.note(IDLE_EXCLUDE.format(one))
             routes = plan_routes(chosen, parse_renames(renames, chosen), same_cluster=False)

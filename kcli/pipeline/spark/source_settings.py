@@ -24,7 +24,7 @@ from kcli.pipeline.spark.source_options import USED_BY, WRITE, Given, Use, given
 from kcli.pipeline.spark.source_range import BEGINS, Positions, range_of_options, topics_of_options
 from kcli.pipeline.store.urls import canonical
 from kcli.profiles.applicability import OF_MEMBERS, Unused, unused_options
-from kcli.profiles.profile import COMMAND_LINE
+from kcli.profiles.profile import COMMAND_LINE, read_only_refusal
 from kcli.profiles.resolve import Resolved, resolve
 from kcli.profiles.secret_keys import SecretSource
 from kcli.profiles.secrets import check_private_files
@@ -232,6 +232,10 @@ def _resolved_cluster(given: Given, use: Use | None, *, serdes: bool) -> Cluster
             user=os.getuid(),
         )
     )
+    changing = "writing" if use in WRITE else "commitOffsets" if "commitOffsets" in given.own else ""
+    refusal = read_only_refusal(resolved.profile, changing) if changing else None
+    if refusal is not None:
+        raise refusal
     list(check_private_files(resolved))  # its warnings have nowhere to go
     _check_effects(resolved, use, serdes=serdes)
     return cluster_ref(resolved, paths, _TIMEOUT)

@@ -13,6 +13,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from kcli.account.survey import Missing
+from kcli.core.errors import KcliError
 from kcli.flows.monitor.cluster_reading import View
 from kcli.flows.monitor.snapshot import Event, Snapshot
 from kcli.output.progress import counted
@@ -340,10 +341,20 @@ class Listing(Screen[None], Generic[R]):
         below = self.detail_lines.lines if self._detailed else self.strip.lines
         parts = (self.head.lines, self.totals.lines, self.table.lines_in_sight(), below)
         text = ["".join(cell.text for cell in line) for lines in parts for line in lines]
-        cluster = reading.cluster.description.cluster_id or ""
         return Contents(
-            self.ITEM, cluster, reading.sample.at_ms, self.table.columns, tuple(self.table.rows), text
+            self.ITEM,
+            reading.cluster.description.cluster_id or "",
+            reading.sample.at_ms,
+            self.table.columns,
+            tuple(self.table.rows),
+            text,
+            [*self.lacks(snapshot), *self._awaited(snapshot)],
         )
+
+    def _awaited(self, snapshot: Snapshot) -> list[Missing]:
+        if not self.is_awaited(snapshot):
+            return []
+        return [Missing.of(KcliError(f"{self.NAME} not read yet"))]
 
 
 def _framed(lines: Sequence[Line], width: int, height: int, *, beside: bool) -> list[Line]:

@@ -82,7 +82,7 @@ class Mirrors(OfPart[MirrorRow]):
         ]
         widest = min(32, max(12, width // 3), max((width_of(name) for name, _ in shown), default=0))
         for name, place in shown:
-            cell = state_cell(place.state, partition_meaning(place.state))
+            cell = state_cell(place.state, partition_meaning(place.state, one.state))
             lag = f"{figures.count(place.lag):>11}"
             reason = "" if place.why == one.why else place.why
             lines.append(

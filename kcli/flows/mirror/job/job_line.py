@@ -18,7 +18,7 @@ STOPPED, SILENT, UNKNOWN, NEW = "stopped", "silent", "unknown", "new"
 saves nothing; it is not known whether one has it; it has no partition yet.
 """
 WRONG = (STOPPED, SILENT, State.ENDED.value)
-"""Of a job that runs, an ended partition is one that failed; one that has ended in order is ``done``."""
+"""An ended partition is one that failed; a job that has ended in order is ``done``."""
 DONE = "done"
 _WORST = (State.ENDED, State.WAITING, State.COPYING, State.CAUGHT_UP)
 _LATEST_MS = 4_102_444_800_000  # the year 2100
@@ -115,7 +115,7 @@ def _state(
         return UNKNOWN, "it is not known whether a process runs it"
     if not job.runs:
         if saved.ended:
-            return DONE, ""
+            return _ended(job)
         return STOPPED, "its last run was killed, or lost the target"
     from kcli.flows.mirror.job.state import RUNNING_MS  # with the records' structs, which screens do not need
 
@@ -128,6 +128,21 @@ def _state(
         return worst, f"{counted(gaps, 'gap')} not acknowledged" if gaps else ""
     (reason, number), *_ = reasons.most_common(1)
     return worst, f"{reason} ({counted(number, 'partition')})"
+
+
+def _ended(job: KnownJob) -> tuple[str, str]:
+    """Of a job whose last run ended by itself: in order, unless partitions ended before it."""
+    if not job.saved.partitions:
+        return NEW, "its last run has begun with no partition"
+    failed = Counter(
+        one.progress.why
+        for tp, one in job.saved.partitions.items()
+        if one.progress.state == State.ENDED and job.saved.state.selects(tp.topic)
+    )
+    if not failed:
+        return DONE, ""
+    (reason, number), *_ = failed.most_common(1)
+    return State.ENDED.value, f"{reason} ({counted(number, 'partition')})"
 
 
 def _worst(rows: Sequence[Mapping[str, Any]]) -> tuple[JobPartition, ...]:

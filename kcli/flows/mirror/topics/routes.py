@@ -13,6 +13,7 @@ from kcli.core.near_names import near_names
 
 _OF_BROKERS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 IDLE_EXCLUDE = "--exclude {} leaves out no topic: none of that name is on the source"
+IDLE_SELECTOR = "-t {} selects no topic"
 IDLE_RENAME = "--map-topic {} renames no topic that is selected"
 _MOST_NAMED = 5
 _GLOB = frozenset("*?[")
@@ -134,6 +135,13 @@ def idle_excludes(available: Iterable[str], excludes: Sequence[str]) -> list[str
     """Those of ``excludes`` that leave out no topic."""
     names = [name for name in available if not is_internal(name)]
     return [one for one in dict.fromkeys(excludes) if not any(_matching(names, one))]
+
+
+def idle_selectors(topics: Iterable[str], selectors: Sequence[str]) -> list[str]:
+    """The patterns of ``selectors`` that name none of the topics which are copied; a name is an error."""
+    names = list(topics)
+    patterns = [one for one in dict.fromkeys(selectors) if is_pattern(one)]
+    return [one for one in patterns if not any(_matching(names, one))]
 
 
 def idle_renames(topics: Iterable[str], renames: Sequence[Rename]) -> list[str]:

@@ -17,6 +17,7 @@ from kcli.flows.mirror.topics.routes import (
     Route,
     idle_excludes,
     idle_renames,
+    idle_selectors,
     is_pattern,
     plan_routes,
     select_topics,
@@ -47,9 +48,9 @@ class Survey(NamedTuple):
     """Cluster ids, routes and the facts about their topics; ``targets`` lacks the topics that are to be created.
 
     ``brokers``: of the target. ``unknown``: what of the target could not be read, though the copy does not need it.
-    ``idle_excludes`` leave out nothing, ``idle_renames`` rename nothing. ``gone``: the topics that the job copied and
-    that the source does not have any more, from source to target. ``creates_state``: the target lacks the topic with the
-    state of jobs.
+    ``idle_selectors`` are patterns that select nothing, ``idle_excludes`` leave out nothing, ``idle_renames`` rename
+    nothing. ``gone``: the topics that the job copied and that the source does not have any more, from source to target.
+    ``creates_state``: the target lacks the topic with the state of jobs.
     """
 
     source_cluster: str
@@ -60,6 +61,7 @@ class Survey(NamedTuple):
     findings: Findings
     brokers: int
     unknown: str = ""
+    idle_selectors: Sequence[str] = ()
     idle_excludes: Sequence[str] = ()
     idle_renames: Sequence[str] = ()
     gone: Mapping[str, str] = NO_TOPICS
@@ -119,6 +121,7 @@ def survey(
         of_target=of_target,
     )
     return found._replace(
+        idle_selectors=idle_selectors([*chosen, *gone], selectors),
         idle_excludes=idle_excludes(known, selection.excludes),
         idle_renames=idle_renames([*chosen, *gone], selection.renames),
         gone={name: continues[name] for name in gone},

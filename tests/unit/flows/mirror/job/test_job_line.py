@@ -69,6 +69,9 @@ def test_of_a_job_that_runs_it_is_the_worst_of_its_partitions(
     [
         (job("copying", instances=NOBODY), "stopped"),
         (job("copying", instances=NOBODY, ended=True), "done"),
+        (job("copying", "ended", instances=NOBODY, ended=True), "ended"),
+        (job("copying", "ended", instances=NOBODY, ended=True, selected=["other"]), "done"),
+        (job(instances=NOBODY, ended=True), "new"),
         (job("copying", instances=NOT_KNOWN), "unknown"),
         (job("copying", updated_ms=NOW - 300_000), "silent"),
         (job("copying", instances=NOBODY, promoted_ms=5), "promoted"),

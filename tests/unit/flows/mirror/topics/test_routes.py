@@ -7,6 +7,7 @@ from kcli.flows.mirror.topics.routes import (
     Route,
     idle_excludes,
     idle_renames,
+    idle_selectors,
     parse_rename,
     plan_routes,
     select_topics,
@@ -131,6 +132,13 @@ def test_excludes_that_leave_out_nothing_are_known() -> None:
     """A pattern that matches only what is never copied leaves out nothing."""
     excludes = ["orders", "none", "*-us", "^__kcli.*", "none"]
     assert idle_excludes(TOPICS, excludes) == ["none", "*-us", "^__kcli.*"]
+
+
+def test_patterns_that_select_nothing_are_known() -> None:
+    assert idle_selectors(["orders", "pay-eu"], ["orders", "pay-*", "nope*", "^x.*", "nope*"]) == [
+        "nope*",
+        "^x.*",
+    ]
 
 
 def test_rules_that_rename_nothing_are_known() -> None:

@@ -24,7 +24,7 @@ class ReadFigures:
         self._warmup = warmup
         self._last = 0.0
         self._records = self._bytes = 0
-        self._used_at_begin = self._used = 0.0
+        self._used_at_begin = self._used = self._used_at_last = 0.0
         self._unassigned_since: float | None = None
 
     @property
@@ -72,7 +72,7 @@ class ReadFigures:
             return Interval(0)
         found.cpu_seconds, self._used = used - self._used, used
         if found.records:
-            self._last = now
+            self._last, self._used_at_last = now, used
             self.measured.records += found.records
             self.measured.bytes += found.bytes
         self.measured.interval_at(now - self.began).merge(found)
@@ -90,10 +90,12 @@ class ReadFigures:
             self._unassigned_since = now
 
     def end(self, until: float | None, used: float) -> Measurement:
-        """The measurement: its time ends with the last records, or at ``until``, if that was waited for."""
+        """The measurement: its time, and that of the CPU, ends with the last records, or at ``until``, if that was waited
+        for.
+        """
         found = self.measured
         if self.began is not None:
-            found.cpu_seconds = used - self._used_at_begin
+            found.cpu_seconds = (self._used_at_last if until is None else used) - self._used_at_begin
             if until is not None:
                 self.assigned(until)  # a member that still waits for partitions was rebalancing until then
             last = self._last if until is None else until
@@ -109,7 +111,7 @@ class ReadFigures:
 
     def _begin(self, now: float, wall: float, used: float) -> None:
         self.began = self._last = now
-        self._used_at_begin = self._used = used
+        self._used_at_begin = self._used = self._used_at_last = used
         self.measured.began = wall
 
     def _count(self, fetched: FetchedBatch, first: int, stop: int) -> None:

@@ -242,7 +242,14 @@ def test_ends_are_behind_markers_and_records_that_are_gone(cluster: FakeCluster)
         (4, "ABORT"),
     ]
     assert "COMMIT" in lines(cluster, "txn", "-e", "--print-control", "-o", "table")[3]
-    assert lines(cluster, "txn", "-e", "--print-control") == ["a", "b", "COMMIT", "ABORT"]
+    for ways in (
+        ["-e"],
+        ["-e", "--expect", "2"],
+        ["--tail", "2", "--expect", "2"],
+        ["-n", "3", "--idle-timeout", "1s"],
+    ):
+        assert lines(cluster, "txn", "--print-control", *ways) == ["a", "b", "COMMIT", "ABORT"], ways
+    assert lines(cluster, "txn", "-e", "--print-control", "-n", "2") == ["a", "b"]
     assert lines(cluster, "txn", "-g", "g", "-e", "-n", "9") == ["a", "b"]
     assert committed(cluster) == {0: 5}
 

@@ -96,7 +96,11 @@ SAMPLE = Word("sample", _sample)
         type=click.Choice(["read_committed", "read_uncommitted"]),
         help="whether to show records of open and aborted transactions (default: read_committed)",
     ),
-    option("--print-control", is_flag=True, help="show the markers that end transactions, too"),
+    option(
+        "--print-control",
+        is_flag=True,
+        help="show the markers that end transactions, too; they are not counted",
+    ),
     option("--rack", metavar="RACK", help="read from replicas in this rack if there are any"),
 )
 @options(

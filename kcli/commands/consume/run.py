@@ -244,7 +244,7 @@ class _ConsumeRun:
 
         for fetched in tail(self._consumer, now, count, stop, self._selection):
             sink.batch(fetched, None, b"")
-            self.result.records += 1
+            self.result.records += not fetched.batch.is_control
         sink.flush()
         self.result.scanned = self._selection.scanned
         if not stop:

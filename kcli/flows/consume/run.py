@@ -227,7 +227,8 @@ class _ReadLoop:
         self._selection.pass_over(fetched)
         self.result.scanned = self._selection.scanned
         sink.put_rendered(fetched, rendered, lambda: self._selection.select(fetched) or b"")
-        self.result.records += rendered.count
+        if not fetched.batch.is_control:
+            self.result.records += rendered.count
         return True
 
     def _left(self) -> int | None:
@@ -241,5 +242,6 @@ class _ReadLoop:
 
     def _write(self, fetched: FetchedBatch, selected: bytes | bytearray) -> int:
         count, last = self.sink.batch(fetched, self._left(), selected)
-        self.result.records += count
+        if not fetched.batch.is_control:  # a marker is shown, but is no record
+            self.result.records += count
         return last

@@ -157,11 +157,14 @@ def tail(
 
 
 class _Newest:
-    """The ``count`` greatest by order, and how many records each partition had."""
+    """The ``count`` greatest by order, the markers of transactions after the first of them, and how many records each
+    partition had.
+    """
 
     def __init__(self, count: int) -> None:
         self.count = count
         self.heap: list[tuple[Order, FetchedBatch]] = []
+        self.markers: list[tuple[Order, FetchedBatch]] = []
         self.seen: dict[TopicPartition, int] = {}
 
     def add(self, fetched: FetchedBatch, selected: bytes | bytearray) -> None:
@@ -171,21 +174,26 @@ class _Newest:
             offset = batch.base_offset + delta
             if not fetched.first <= offset < fetched.stop or (selected and not selected[index]):
                 continue
-            self.seen[tp] = self.seen.get(tp, 0) + 1
             stamp = batch.max_timestamp if append else batch.base_timestamp + columns.timestamp_deltas[index]
             order = (stamp, tp.partition, offset, tp.topic)
-            if len(self.heap) >= self.count and order <= self.heap[0][0]:
+            full = len(self.heap) >= self.count
+            if not batch.is_control:
+                self.seen[tp] = self.seen.get(tp, 0) + 1
+            if full and order <= self.heap[0][0]:
                 continue
-            one = FetchedBatch(tp, cut_record(batch, columns, index), offset, offset + 1, offset + 1)
-            if len(self.heap) < self.count:
-                heapq.heappush(self.heap, (order, one))
+            one = order, FetchedBatch(tp, cut_record(batch, columns, index), offset, offset + 1, offset + 1)
+            if batch.is_control:
+                self.markers.append(one)
+            elif full:
+                heapq.heapreplace(self.heap, one)
             else:
-                heapq.heapreplace(self.heap, (order, one))
+                heapq.heappush(self.heap, one)
 
     def oldest_first(self) -> list[FetchedBatch]:
         """By time; each partition in the order of its offsets, whatever times its records have."""
         logs: dict[TopicPartition, list[tuple[Order, FetchedBatch]]] = {}
-        for order, one in self.heap:
+        markers = (one for one in self.markers if len(self.heap) < self.count or one[0] > self.heap[0][0])
+        for order, one in (*self.heap, *markers):
             logs.setdefault(one.tp, []).append((order, one))
         for log in logs.values():
             log.sort(key=lambda pair: pair[1].first)

@@ -174,8 +174,10 @@ class Selection:
     def pass_over(self, fetched: FetchedBatch) -> None:
         """Counts and observes a batch that another process has selected from."""
         batch = fetched.batch
+        if batch.is_control:
+            return
         self.scanned += min(batch.count, fetched.stop - fetched.first)
-        if self._observer and not batch.is_control:
+        if self._observer:
             self._observer.look(BatchFields(fetched))
 
     def select(self, fetched: FetchedBatch) -> bytes | bytearray | None:
@@ -183,8 +185,10 @@ class Selection:
         selected.
         """
         batch = fetched.batch
+        if batch.is_control:
+            return b""
         self.scanned += min(batch.count, fetched.stop - fetched.first)
-        if batch.is_control or not (self._filters or self._observer):
+        if not (self._filters or self._observer):
             return b""
         fields = BatchFields(fetched)
         if self._observer:

@@ -485,6 +485,10 @@ NOT_THERE = [
         "topics list", 1, "cannot write output: No space left", "ENOSPC",
         "free space, or write to another file", out=FULL,
     ),
+    Row(
+        "topics create full --partitions 1 --yes -o csv", 1, "cannot write output: No space left", "ENOSPC",
+        "what was changed stays", out=FULL,
+    ),
     Row("produce orders -i ndjson", 1, "1 of 1 input lines", "JSON is malformed", "--failed FILE", stdin=b"no json\n"),
     Row(
         "produce orders -z zstd", 1, "not stored", "UNSUPPORTED_COMPRESSION_TYPE", "another codec with -z",

@@ -41,8 +41,6 @@ def report(
     expect: Expectation | None,
 ) -> int:
     """Reports the result; returns the exit status."""
-    if inv.values.output in ("json", "ndjson"):
-        _document(inv, topic, result, files, options.transactional_id, cluster)
     inv.talk.note(_summary(result, stop, acks=options.acks))
     if 1 < result.confirmed <= _FEW and (stored := _stored(result)):
         inv.talk.detail(f"stored at {stored}")
@@ -55,6 +53,8 @@ def report(
         inv.talk.note(
             f"{files.checkpoint} stays at the first line that failed; with --failed FILE a run continues past it"
         )
+    if inv.values.output in ("json", "ndjson"):
+        _document(inv, topic, result, files, options.transactional_id, cluster)
     _errors(inv, topic, result)
     if not stop:
         _check_expected(inv, expect, result)

@@ -117,6 +117,7 @@ class Configuration:
         context = click.get_current_context()
         if changes is None:
             changes = may_change(getattr(context.command, "changes", None), context.params)
+        self.changes = bool(changes) and not values.dry_run
         if changes:
             self.check_may_change(f"`{context.command_path}`")
         report_sources(self._talk, self.resolved)

@@ -143,6 +143,7 @@ class Invocation:
         self._said: set[str] = set()
         self._configuration: Configuration | None = None
         self.refusal: KcliError | None = None
+        self.changes = False
         self.acting: Resolved | None = None
         self.clusters: list[Resolved] = []
         """The options of each cluster of the run."""
@@ -232,6 +233,7 @@ class Invocation:
     def acts_under(self, configuration: Configuration) -> None:
         """Sets the configuration whose profile is asked before anything is changed: a mirror's target has its own."""
         self.refusal = configuration.refusal
+        self.changes = configuration.changes
         self.acting = configuration.resolved
 
     @property

@@ -46,10 +46,13 @@ def report_error(error: BaseException, values: GlobalValues | None) -> int:
         die_of_sigpipe()
     if isinstance(error, OSError) and error.errno in _DISK and error.filename is None:
         abandon(1)
+        acted = values is not None and values.invocation is not None and values.invocation.changes
         error = WriteError(
             f"cannot write output: {os.strerror(error.errno or 0)}",
             why=f"writing to stdout failed ({errno.errorcode[error.errno or 0]})",
-            do="free space, or write to another file; the output is incomplete",
+            do="what was changed stays, and the same line would do it again: look what is there first"
+            if acted
+            else "free space, or write to another file; the output is incomplete",
         )
     if values is not None and values.debug is not None:
         print_traceback(error)

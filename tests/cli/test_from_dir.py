@@ -260,6 +260,11 @@ def test_of_several_replicas_the_newest_is_read(tmp_path: Path) -> None:
     assert f"orders-0 is read from {second / 'orders-0'}, of 2 replicas" in done.err
 
 
+def test_an_expectation_is_decided_at_the_ends_of_the_logs(data: Path) -> None:
+    assert consume(data, "--expect", "90").code == 0
+    assert consume(data, "--expect", "91").code == 8
+
+
 @pytest.mark.parametrize(
     ("words", "code", "what"),
     [

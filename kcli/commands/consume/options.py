@@ -312,7 +312,7 @@ class ConsumeOptions:
                 )
 
     def _check_result(self, kind: str) -> None:
-        """Usage errors for formats that are for whole records, and for an expectation that is never decided."""
+        """Usage errors for formats that are for whole records."""
         what = "--count" if self.count else "--select" if self.select is not None else None
         if what is not None and kind in ("pretty", "raw", "hex", "kcat"):
             raise usage(
@@ -320,13 +320,16 @@ class ConsumeOptions:
                 why="that format is for whole records",
                 do="use value, table, csv, ndjson or json",
             )
-        ranged = self.until is not None or (self.offset is not None and self.offset.stop is not None)
         if self.processes > 1 and kind in _IN_ORDER:
             raise usage(
                 f"kcli consume: --processes with -o {kind}",
                 why=_IN_ORDER[kind],
                 do="use another format, or leave --processes out",
             )
+
+    def check_decided(self) -> None:
+        """A usage error for an expectation that is never decided."""
+        ranged = self.until is not None or (self.offset is not None and self.offset.stop is not None)
         if self.expect is not None and not (self.is_bounded or ranged):
             raise usage(
                 "kcli consume: --expect without an end",

@@ -69,11 +69,13 @@ def run(inv: Invocation, **given: Any) -> int:
     asked = ConsumeOptions(**given)
     asked.check(inv.values.output)
     if asked.is_shared:
+        asked.check_decided()
         from kcli.commands.consume.share import run_shared  # only for share groups
 
         return run_shared(inv, asked)
     topics = Topics(asked.topics)
     asked = of_log_dirs(inv, asked)
+    asked.check_decided()
     asked = replace(asked, group=group_of(inv, asked), terminal_format=terminal_format(inv, asked))
     policy = reset_policy(inv, asked)
     spec = wanted_range(asked, policy)

@@ -146,7 +146,7 @@ def test_what_is_only_in_remote_storage_is_trimmed(cluster: FakeCluster) -> None
         ("consume t -p 1 -e", 0),
         ("consume plain -e", 0),
         ("consume t -e -q", 0),
-        ("consume t -g fresh -e", 1),
+        ("consume t -g fresh -e -X max.partition.fetch.bytes=1", 1),
         ("consume t -p 0 --offset earliest-local -e", 0),
     ],
 )
@@ -155,6 +155,13 @@ def test_consume_says_once_that_it_reads_from_remote_storage(
 ) -> None:
     done = run(cluster, f"{line} -X fetch.max.wait.ms=50")
     assert (done.code, done.err.count(NOTICE)) == (0, count), done.err
+
+
+def test_what_was_trimmed_is_not_said_to_be_in_remote_storage(cluster: FakeCluster) -> None:
+    assert run(cluster, "groups create g -t t:0 --from 2 --yes").code == 0
+    assert run(cluster, "topics trim t -p 0 --before 8 --yes").code == 0
+    done = run(cluster, "consume t -g g -e --on-out-of-range earliest -X fetch.max.wait.ms=50")
+    assert (done.code, len(done.out.split()), "remote storage" in done.err) == (0, 12, False), done.err
 
 
 @pytest.mark.parametrize("version", [7, 1])

@@ -59,7 +59,8 @@ class TruncatedError(DataLossError):
         super().__init__(
             f"{tp}: the log was truncated: offsets {offset} to {read_to - 1} are lost",
             why="a replica that did not have them became leader (unclean election)",
-            do=f"seek to {offset} to continue with what is there now",
+            do=f"go on with what is there now, at offset {offset}: in a group by `kcli groups rewind GROUP --topic "
+            f"{tp.topic}:{tp.partition} --to {offset}`, else with -p {tp.partition} --offset {offset}",
         )
         self.tp = tp
         self.offset = offset

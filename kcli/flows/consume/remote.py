@@ -1,10 +1,14 @@
 """Says once that records are read from remote storage (KIP-405), which takes longer than a broker's disk."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
+from kcli.core.cluster.offsets import EARLIEST
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.local_starts import LocalStarts
+from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
+
+_PATIENCE = 2.0  # seconds, for what only a notice needs
 
 
 class RemoteNotice:
@@ -38,13 +42,24 @@ class RemoteNotice:
             }
         )
         remote = [tp for tp, begin in begins.items() if 0 <= begin < self._local.found.get(tp, 0)]
-        if remote and not self._said:
+        if remote and not self._said and (remote := self._in_log(remote, begins)):
             from kcli.flows.partition_failures import partition_names  # few runs need it
 
             self._said = True
             self._note(
                 f"reading from remote storage: {partition_names(remote)}, up to what is on the leaders' disks"
             )
+
+    def _in_log(
+        self, partitions: Iterable[TopicPartition], begins: Mapping[TopicPartition, int]
+    ) -> list[TopicPartition]:
+        """Those whose reading does not begin before the log does, as after a trim: nothing is there any more."""
+        found = self._consumer.list_offsets(dict.fromkeys(partitions, EARLIEST), _PATIENCE)
+        return [
+            tp
+            for tp, start in found.items()
+            if not isinstance(start, KcliError) and begins[tp] >= start.offset
+        ]
 
     def _begin(self, tp: TopicPartition, begin: int) -> int:
         """Of a group's partition the position was not known when it was assigned."""

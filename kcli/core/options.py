@@ -441,6 +441,20 @@ class ConsumerOptions(ClientOptions):
         return max(limit, self.fetch_max_bytes + AROUND_RECORDS)
 
 
+OF_MEMBERS = (
+    "group_instance_id",
+    "group_protocol",
+    "group_remote_assignor",
+    "partition_assignment_strategy",
+    "session_timeout_ms",
+    "heartbeat_interval_ms",
+    "max_poll_interval_ms",
+    "enable_auto_commit",
+    "auto_commit_interval_ms",
+)
+"""Options of a consumer that count for members of a group."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShareConsumerOptions(ConsumerOptions):
     """Options of a member of a share group (KIP-932)."""

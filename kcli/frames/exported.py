@@ -12,8 +12,8 @@ from kcli.core.consumer.topic_records import Instant, numbers_given, range_given
 from kcli.core.errors import ConfigError, NotFoundError
 from kcli.core.options import ConsumerOptions
 from kcli.core.types import TopicPartition
-from kcli.frames.settings import settings_of, warn
-from kcli.frames.topic import typed_parts
+from kcli.frames.settings import check_registry_used, settings_of, warn
+from kcli.frames.topic import check_without_serde, typed_parts
 from kcli.pipeline.arrow_library import check_pyarrow
 from kcli.pipeline.export_plan import removed
 from kcli.pipeline.manifest import Documents, ExportedFile, Gap, Manifest, left_out, why_no_export
@@ -104,8 +104,16 @@ def read_export(
             )
         registry = settings_of(ConsumerOptions, None, profile, values).registry
         typed = typed_parts(names[0], key_serde, value_serde, chosen, registry, undecodable)
-    elif values or profile:
-        settings_of(ConsumerOptions, None, profile, values)  # refuses what is misspelt
+    else:
+        check_without_serde(undecodable)
+        check_registry_used(values, "read_export")
+        if values or profile:
+            settings_of(ConsumerOptions, None, profile, values)  # refuses what is misspelt
+    for name in values:
+        if name in ("bootstrap_servers", "log_dirs"):
+            raise ConfigError(
+                f"{name} has no effect on read_export", why="no broker is asked", do="leave it out"
+            )
     return ExportFrame(
         store,
         manifest,

@@ -3,7 +3,7 @@
 import os
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from kcli.core.classes import NamedTuple
@@ -61,6 +61,17 @@ def settings_of(kind: type[O], options: O | None, profile: str | None, values: M
     client = resolved.revealed(reader.read).options(kind, replaced, without)
     found = registry_values(reader, {**resolved.registry, **registry}, _login(client))
     return Settings(client, RegistryOptions.build(found))
+
+
+def check_registry_used(names: Iterable[str], function: str) -> None:
+    """ConfigError for a keyword that names an option of the registry, where no serde asks one."""
+    for name in names:
+        if name in _REGISTRY:
+            raise ConfigError(
+                f"{name} has no effect on {function}",
+                why="no serde uses the registry",
+                do='give value_serde="avro", for example, or leave it out',
+            )
 
 
 def _login(options: Any) -> Callable[[], tuple[str, Secret]]:

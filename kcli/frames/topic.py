@@ -18,6 +18,7 @@ from kcli.core.consumer.topic_records import (
     TopicRecords,
     Watcher,
     asked_range,
+    check_has_effect,
 )
 from kcli.core.errors import ConfigError
 from kcli.core.kernels.active import decode_headers
@@ -26,7 +27,7 @@ from kcli.core.types import Header, TopicPartition
 from kcli.flows.time_limits import time_warnings
 from kcli.frames.head import ShowsHead
 from kcli.frames.progress import progress_line
-from kcli.frames.settings import settings_of, warn
+from kcli.frames.settings import check_registry_used, settings_of, warn
 from kcli.frames.stream import TableStream
 from kcli.output.progress import counted
 from kcli.pipeline.arrow_library import check_pyarrow
@@ -79,6 +80,9 @@ def read_topic(
     has the type of the schema. ``undecodable``: what does not become a value of it is an error (``fail``), or null and
     counted (``null``). ``progress``: a line on stderr; by default in IPython, or on a terminal.
     """
+    check_has_effect(values)
+    if key_serde is None and value_serde is None:
+        check_registry_used(values, "read_topic")
     client = settings_of(ConsumerOptions, options, profile, values)
     asked = asked_range(
         topic,
@@ -100,6 +104,16 @@ def read_topic(
     return TopicFrame(asked, typed, undecodable=undecodable, progress=progress)
 
 
+def check_without_serde(undecodable: str) -> None:
+    """ConfigError where nothing is decoded, and it is said what happens then."""
+    if undecodable != "fail":
+        raise ConfigError(
+            f"undecodable={undecodable!r} without a serde",
+            why="nothing is decoded",
+            do="add key_serde or value_serde, or leave it out",
+        )
+
+
 def typed_parts(
     topic: str,
     key_serde: str | None,
@@ -111,6 +125,7 @@ def typed_parts(
     """The typed columns that are asked for; None: none. ConfigError for a serde of a column that is not there."""
     given = {part: serde for part, serde in (("key", key_serde), ("value", value_serde)) if serde is not None}
     if not given:
+        check_without_serde(undecodable)
         return None
     for part in given:
         if part not in columns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from importlib.util import find_spec
 from typing import Any
@@ -17,7 +17,7 @@ from kcli.core.names import check_topic
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.frames.progress import progress_line
-from kcli.frames.settings import settings_of, warn
+from kcli.frames.settings import check_registry_used, settings_of, warn
 from kcli.output.progress import Progress, counted
 from kcli.pipeline.arrow_library import check_pyarrow
 from kcli.serde.errors import EncodeError
@@ -87,8 +87,10 @@ def write_topic(
     are so old that the topic's retention deletes them.
     """
     check_topic(topic)
+    if key_serde is None and value_serde is None:
+        check_registry_used(values, "write_topic")
     client = settings_of(ProducerOptions, options, profile, values)
-    _check_confirmed(client.options)
+    _check_confirmed(client.options, values)
     named = {"key": key, "value": value, "headers": headers, "timestamp": timestamp, "partition": partition}
     given = {part: names for part, names in named.items() if names is not None}
     specs = SerdeSpecs(
@@ -150,7 +152,13 @@ def _send(producer: Producer, topic: str, tables: Iterator[Any], bar: Progress) 
     return account
 
 
-def _check_confirmed(options: ProducerOptions) -> None:
+def _check_confirmed(options: ProducerOptions, given: Iterable[str]) -> None:
+    if "transaction_timeout_ms" in given:
+        raise ConfigError(
+            "transaction_timeout_ms has no effect on write_topic",
+            why="it sends outside of transactions",
+            do="leave it out",
+        )
     if options.acks == "0":
         raise ConfigError(
             'acks="0" with write_topic', why="then brokers confirm nothing", do='leave it out, or acks="1"'

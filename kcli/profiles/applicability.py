@@ -7,6 +7,7 @@ from typing import Any
 
 from kcli.core.errors import ConfigError
 from kcli.core.options import (
+    OF_MEMBERS,
     ClientOptions,
     ConsumerOptions,
     ProducerOptions,
@@ -38,18 +39,6 @@ _WITHOUT_SASL: Unused = (
     "add -X security.protocol=SASL_SSL, or leave it out",
 )
 
-OF_MEMBERS = (
-    "group_instance_id",
-    "group_protocol",
-    "group_remote_assignor",
-    "partition_assignment_strategy",
-    "session_timeout_ms",
-    "heartbeat_interval_ms",
-    "max_poll_interval_ms",
-    "enable_auto_commit",
-    "auto_commit_interval_ms",
-)
-"""Options of a consumer that count for members of a group."""
 _OF_CLASSIC = ("session_timeout_ms", "heartbeat_interval_ms", "partition_assignment_strategy")
 _MEMBERS: Unused = ("it is for members of a group", "give -g GROUP, or leave it out")
 _CLASSIC: Unused = ("with group.protocol=consumer the coordinator decides that", "leave it out")

@@ -25,6 +25,7 @@ import pytest
 
 import kcli
 from kcli.core.errors import ClosedError, ConfigError, DataLossError, KcliError, TimedOutError
+from kcli.core.options import ConsumerOptions
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.types import Record
 from kcli.output import progress
@@ -245,6 +246,59 @@ def test_a_schema_that_is_not_there_is_an_error_when_the_range_is_opened(
 
 
 # --- ranges ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"undecodable": "null"}, "undecodable='null' without a serde"),
+        ({"exact_times": True}, "exact_times=True without a time"),
+        ({"exact_times": True, "offsets": "0:3"}, "exact_times=True without a time"),
+        ({"group_id": "g"}, "group_id has no effect"),
+        ({"session_timeout_ms": 7_000}, "session_timeout_ms has no effect"),
+        ({"auto_offset_reset": "latest"}, "auto_offset_reset has no effect"),
+        ({"max_poll_records": 5}, "max_poll_records has no effect"),
+        ({"show_control_batches": True}, "show_control_batches has no effect"),
+        ({"schema_registry_url": "http://r"}, "schema_registry_url has no effect"),
+        ({"log_dirs": "/data", "follow": True}, "follow=True with log_dirs"),
+    ],
+)
+def test_what_would_have_no_effect_is_refused(cluster: FakeCluster, given: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        kcli.read_topic(
+            "t", **({} if "log_dirs" in given else {"bootstrap_servers": cluster.bootstrap}), **given
+        )
+
+
+def test_options_that_programs_share_may_be_for_a_group(cluster: FakeCluster) -> None:
+    shared = ConsumerOptions(bootstrap_servers=cluster.bootstrap, group_id="g", show_control_batches=True)
+    assert pa.table(kcli.read_topic("t", shared)).num_rows == pa.table(read(cluster)).num_rows
+
+
+FORK = """
+import os, sys, kcli
+from kcli.core.errors import ClosedError
+frame = kcli.read_topic("t", bootstrap_servers=sys.argv[1], batch_rows=1)
+begun = iter(frame)
+rows = next(begun).count
+child = os.fork()
+if not child:
+    try:
+        next(begun)
+    except ClosedError:
+        os._exit(sum(batch.count for batch in frame))
+    os._exit(0)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), rows + sum(batch.count for batch in begun))
+"""
+
+
+def test_a_reading_that_was_begun_before_a_fork_is_that_of_the_parent(cluster: FakeCluster) -> None:
+    put(cluster, *[b"v"] * 20)
+    done = subprocess.run(
+        [sys.executable, "-c", FORK, cluster.bootstrap], capture_output=True, text=True, timeout=120
+    )
+    rows = str(pa.table(read(cluster)).num_rows)
+    assert (done.stdout.split(), done.stderr) == ([rows, rows], "")
 
 
 def test_exact_times_reads_all_records_of_the_range_and_no_others(cluster: FakeCluster) -> None:

@@ -8,6 +8,7 @@ a consumer of its own and may take place in another thread than the next one, as
 from __future__ import annotations
 
 import operator
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,7 +32,7 @@ from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ClosedError, ConfigError
 from kcli.core.names import check_topic
-from kcli.core.options import ConsumerOptions, given
+from kcli.core.options import OF_MEMBERS, ConsumerOptions, given
 from kcli.core.positions import OffsetSpec, RangeSpec, check_times, parse_instant, parse_range
 from kcli.core.types import TopicPartition
 
@@ -44,6 +45,13 @@ _SECONDS = (1_000_000_000, 10_000_000_000)
 """What seconds since the epoch are from 2001 to 2286: as ms, they are a time of 1970."""
 Key = bytes | str | None
 Watcher = Callable[[ArrowBatch | None], object]
+_WITHOUT_EFFECT: Mapping[str, str] = {
+    **dict.fromkeys(("group_id", *OF_MEMBERS), "it joins no group, and commits nothing"),
+    "auto_offset_reset": "the range says where reading begins",
+    "max_poll_records": "batch_rows and batch_bytes say how large a batch is",
+    "show_control_batches": "markers of transactions are no rows",
+}
+"""Options of consumers, and why a range of a topic is read without them."""
 
 
 def read_topic(
@@ -140,11 +148,24 @@ def asked_range(
             why="what is followed has no end",
             do="leave the end of the range out, or follow",
         )
+    if exact_times and wanted.times == (None, None):
+        raise ConfigError(
+            "exact_times=True without a time",
+            why="it chooses records by the times that limit the range",
+            do="add since or until, or leave it out",
+        )
+    check_has_effect(values)
     chosen = given(ConsumerOptions, options, values)
+    if follow and chosen.log_dirs:
+        raise ConfigError(
+            "follow=True with log_dirs",
+            why="nothing arrives in the log directories of a broker that is gone",
+            do="leave follow out",
+        )
     return AskedRange(
         topic=topic,
-        # Neither joins a group nor commits: a profile may have a group for other purposes.
-        options=classes.replace(chosen, group_id="", enable_auto_commit=False),
+        # A profile, or options that programs share, may have these for other purposes.
+        options=classes.replace(chosen, group_id="", enable_auto_commit=False, show_control_batches=False),
         range=wanted,
         exact_times=exact_times,
         partitions=numbers_given(partitions),
@@ -155,6 +176,15 @@ def asked_range(
         batch_bytes=batch_bytes,
         timeout=timeout,
     )
+
+
+def check_has_effect(names: Iterable[str]) -> None:
+    """ConfigError for a keyword of ``read_topic`` that names an option which counts for other consumers only."""
+    for name in names:
+        if name in _WITHOUT_EFFECT:
+            raise ConfigError(
+                f"{name} has no effect on read_topic", why=_WITHOUT_EFFECT[name], do="leave it out"
+            )
 
 
 class TopicRecords:
@@ -297,6 +327,7 @@ class _Reading(Iterator[ArrowBatch]):
         self._reader: ArrowReader | None = None
         self._closed = False
         self._ended = False
+        self._process = os.getpid()
 
     def __next__(self) -> ArrowBatch:
         with self._turn:
@@ -305,10 +336,17 @@ class _Reading(Iterator[ArrowBatch]):
                     raise StopIteration
                 self._check_open()
                 if self._consumer is None:
+                    self._process = os.getpid()
                     self._consumer = Consumer(self._options)
                     self._consumer.connect(self._options.default_api_timeout_ms / 1000)
                     self._reader = ArrowReader(
                         self._consumer, self._records.spans, **self._how, on_poll=self._on_poll
+                    )
+                elif self._process != os.getpid():
+                    raise ClosedError(
+                        f"this reading of {self._records.topic} was begun before a fork",
+                        why="its connections are those of the other process",
+                        do="read from the beginning here: iterate over what read_topic returned again",
                     )
                 if self._reader is None:
                     raise ClosedError("this reading could not connect")
@@ -367,7 +405,9 @@ class _Reading(Iterator[ArrowBatch]):
         if watcher is not None:
             watcher(None)
         consumer, self._consumer, self._reader = self._consumer, None, None
-        if consumer is not None and not sys.is_finalizing():
+        if consumer is not None and self._process != os.getpid():
+            consumer.cluster.loop.forked()
+        elif consumer is not None and not sys.is_finalizing():
             consumer.cluster.loop.adopt()
             consumer.close(commit=False)
 

@@ -15,7 +15,7 @@ from kcli.core.classes import dataclass, fields, replace
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
-from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions, key_of
+from kcli.core.options import OF_MEMBERS, ClientOptions, ConsumerOptions, ProducerOptions, key_of
 from kcli.core.positions import OffsetSpec, RangeSpec, parse_duration_ms
 from kcli.core.types import TopicPartition
 from kcli.pipeline.cluster_ref import ClusterRef, cluster_ref
@@ -23,7 +23,7 @@ from kcli.pipeline.plan import Slice
 from kcli.pipeline.spark.source_options import USED_BY, WRITE, Given, Use, given_options
 from kcli.pipeline.spark.source_range import BEGINS, Positions, range_of_options, topics_of_options
 from kcli.pipeline.store.urls import canonical
-from kcli.profiles.applicability import OF_MEMBERS, Unused, unused_options
+from kcli.profiles.applicability import Unused, unused_options
 from kcli.profiles.profile import COMMAND_LINE, read_only_refusal
 from kcli.profiles.resolve import Resolved, resolve
 from kcli.profiles.secret_keys import SecretSource

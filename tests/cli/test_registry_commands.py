@@ -421,6 +421,23 @@ def test_what_refers_to_a_schema_that_is_gone_does_not_come_back(world: World) -
     assert "nothing is to be undeleted" in world("registry undelete gone --dry-run").err
 
 
+def test_a_version_that_is_listed_and_not_there_is_missing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = world.content.answer
+
+    def answer(method: str, path: str, *more: Any) -> Any:
+        if path == "/subjects/lonely/versions/1":
+            raise RefusedError(404, 40402, "Version 1 not found.")
+        return plain(method, path, *more)
+
+    monkeypatch.setattr(world.content, "answer", answer)
+    assert "lonely" in world("registry export", code=6).err
+    world("registry describe lonely", code=1)
+    world("registry delete lonely --yes", code=1)
+    assert not world.changes()
+
+
 def test_karapace_has_no_modes_and_keeps_no_ids(tmp_path: Path) -> None:
     world = World(tmp_path, "karapace")
     with world.running:

@@ -127,8 +127,9 @@ class RegistryAdmin:
             gone = number not in live
             try:
                 found.append(Registered(self.version(subject, number, deleted=gone), gone))
-            except SchemaNotFoundError:  # deleted meanwhile
-                continue
+            except SchemaNotFoundError:
+                if number in self.version_numbers(subject, deleted=gone):
+                    raise  # it lists what it does not have
         return found
 
     def by_id(self, number: int, subject: str) -> Schema | None:

@@ -1451,6 +1451,7 @@ _kcli_value() {
         "kcli top --color") reply="auto always never" ;;
         "kcli top --progress") reply="auto none bar json" ;;
         "kcli exporter --profile") asked=profiles ;;
+        "kcli exporter --collect") reply="default all groups owners topics brokers quorum transactions quotas commits log-dirs configs" ;;
         "kcli exporter --time") reply="exact estimate off" ;;
         "kcli exporter --tls-certificate") files=1 ;;
         "kcli exporter --tls-key") files=1 ;;
@@ -1598,6 +1599,7 @@ _kcli_value() {
         "kcli registry check -o" | "kcli registry check --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli registry check --color") reply="auto always never" ;;
         "kcli registry check --progress") reply="auto none bar json" ;;
+        "kcli registry usage -t" | "kcli registry usage --topic") asked=topics ;;
         "kcli registry usage -F" | "kcli registry usage --command-config") files=1 ;;
         "kcli registry usage -X" | "kcli registry usage --command-property") keys="$_kcli_keys" ;;
         "kcli registry usage --profile") asked=profiles ;;
@@ -1657,8 +1659,12 @@ _kcli_value() {
         "kcli mirror --from") asked=profiles ;;
         "kcli mirror --from-dir") files=1 ;;
         "kcli mirror --to") asked=profiles ;;
+        "kcli mirror -t" | "kcli mirror --topic") asked=topics ;;
+        "kcli mirror --exclude") asked=topics ;;
         "kcli mirror --partitions") reply="keep by-key" ;;
         "kcli mirror --offset") reply="earliest latest max-timestamp earliest-local latest-tiered earliest-pending-upload stored" ;;
+        "kcli mirror --sync-groups") asked=groups ;;
+        "kcli mirror --exclude-groups") asked=groups ;;
         "kcli mirror --sync-configs") reply="off topic effective" ;;
         "kcli mirror --timestamps") reply="keep ms" ;;
         "kcli mirror --tls-certificate") files=1 ;;
@@ -1678,8 +1684,12 @@ _kcli_value() {
         "kcli mirror run --from") asked=profiles ;;
         "kcli mirror run --from-dir") files=1 ;;
         "kcli mirror run --to") asked=profiles ;;
+        "kcli mirror run -t" | "kcli mirror run --topic") asked=topics ;;
+        "kcli mirror run --exclude") asked=topics ;;
         "kcli mirror run --partitions") reply="keep by-key" ;;
         "kcli mirror run --offset") reply="earliest latest max-timestamp earliest-local latest-tiered earliest-pending-upload stored" ;;
+        "kcli mirror run --sync-groups") asked=groups ;;
+        "kcli mirror run --exclude-groups") asked=groups ;;
         "kcli mirror run --sync-configs") reply="off topic effective" ;;
         "kcli mirror run --timestamps") reply="keep ms" ;;
         "kcli mirror run --tls-certificate") files=1 ;;
@@ -1698,6 +1708,7 @@ _kcli_value() {
         "kcli mirror run --progress") reply="auto none bar json" ;;
         "kcli mirror check --from") asked=profiles ;;
         "kcli mirror check --to") asked=profiles ;;
+        "kcli mirror check -t" | "kcli mirror check --topic") asked=topics ;;
         "kcli mirror check -F" | "kcli mirror check --command-config") files=1 ;;
         "kcli mirror check -X" | "kcli mirror check --command-property") keys="$_kcli_keys" ;;
         "kcli mirror check --profile") asked=profiles ;;
@@ -1738,6 +1749,7 @@ _kcli_value() {
         "kcli mirror reverse --from") asked=profiles ;;
         "kcli mirror reverse --to") asked=profiles ;;
         "kcli mirror reverse --stranded") files=1 ;;
+        "kcli mirror reverse --sync-groups") asked=groups ;;
         "kcli mirror reverse -F" | "kcli mirror reverse --command-config") files=1 ;;
         "kcli mirror reverse -X" | "kcli mirror reverse --command-property") keys="$_kcli_keys" ;;
         "kcli mirror reverse --profile") asked=profiles ;;
@@ -1746,6 +1758,8 @@ _kcli_value() {
         "kcli mirror reverse --progress") reply="auto none bar json" ;;
         "kcli mirror verify --from") asked=profiles ;;
         "kcli mirror verify --to") asked=profiles ;;
+        "kcli mirror verify -t" | "kcli mirror verify --topic") asked=topics ;;
+        "kcli mirror verify --exclude") asked=topics ;;
         "kcli mirror verify --checkpoint") files=1 ;;
         "kcli mirror verify -F" | "kcli mirror verify --command-config") files=1 ;;
         "kcli mirror verify -X" | "kcli mirror verify --command-property") keys="$_kcli_keys" ;;
@@ -1840,6 +1854,8 @@ _kcli_value() {
         "kcli segments verify --color") reply="auto always never" ;;
         "kcli segments verify --progress") reply="auto none bar json" ;;
         "kcli segments restore --to") asked=profiles ;;
+        "kcli segments restore -t" | "kcli segments restore --topic") asked=topics ;;
+        "kcli segments restore --exclude") asked=topics ;;
         "kcli segments restore --on-corrupt") reply="skip stop" ;;
         "kcli segments restore --sync-configs") reply="off topic effective" ;;
         "kcli segments restore --timestamps") reply="keep ms" ;;
@@ -1883,6 +1899,8 @@ _kcli_value() {
         "kcli pipeline mirror --from") asked=profiles ;;
         "kcli pipeline mirror --from-dir") files=1 ;;
         "kcli pipeline mirror --to") asked=profiles ;;
+        "kcli pipeline mirror -t" | "kcli pipeline mirror --topic") asked=topics ;;
+        "kcli pipeline mirror --exclude") asked=topics ;;
         "kcli pipeline mirror --offset") reply="earliest latest max-timestamp earliest-local latest-tiered earliest-pending-upload stored" ;;
         "kcli pipeline mirror --delivery") reply="exactly-once at-least-once" ;;
         "kcli pipeline mirror --sync-configs") reply="off topic effective" ;;
@@ -1919,6 +1937,8 @@ _kcli_value() {
         "kcli pipeline verify --from") asked=profiles ;;
         "kcli pipeline verify --from-dir") files=1 ;;
         "kcli pipeline verify --to") asked=profiles ;;
+        "kcli pipeline verify -t" | "kcli pipeline verify --topic") asked=topics ;;
+        "kcli pipeline verify --exclude") asked=topics ;;
         "kcli pipeline verify --level") reply="offsets digest records" ;;
         "kcli pipeline verify --runner") reply="spark processes inline" ;;
         "kcli pipeline verify --java-home") files=1 ;;

@@ -33,6 +33,7 @@ CASES = [
     ("kcli man ", {"topics", "offsets", "options"}, {"man", "help"}),
     ("kcli man groups ", {"rewind", "lag"}, {"topics"}),
     ("kcli schema GroupLagL", {"GroupLagList"}, {"GroupLag"}),
+    ("kcli exporter --collect ", {"owners", "log-dirs", "all"}, {"exporter"}),
 ]
 IDS = [case[0] for case in CASES]
 

@@ -8,8 +8,9 @@ import click
 from kcli.commands.exporter.options import ExporterOptions, check
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import DURATION, PROFILE, CountType, option
+from kcli.commands.shared.options import DURATION, PROFILE, CountType, OfferedType, option
 from kcli.commands.shared.serving import Serving, access_options
+from kcli.exporter.collectors.choice import WORDS
 
 
 @command(
@@ -44,6 +45,7 @@ from kcli.commands.shared.serving import Serving, access_options
     option("--context", "--cluster", "named", type=PROFILE, multiple=True, hidden=True),
     option(
         "--collect",
+        type=OfferedType("list", WORDS),
         metavar="LIST",
         default="default",
         help="groups, owners, topics, brokers, quorum, transactions, quotas, commits, log-dirs, configs, default (all "

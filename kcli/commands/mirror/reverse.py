@@ -4,7 +4,7 @@ import click
 
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import REPORT_KINDS, option
+from kcli.commands.shared.options import GROUP, REPORT_KINDS, option
 from kcli.commands.shared.params import DURATION
 from kcli.commands.shared.two_clusters import from_option, job_option, to_option
 from kcli.commands.shared.usage import usage
@@ -48,6 +48,7 @@ from kcli.commands.shared.usage import usage
     option(
         "--sync-groups",
         "groups",
+        type=GROUP,
         multiple=True,
         metavar="GROUP|GLOB|^REGEX",
         help="also commit the offsets of these groups, besides those of the job; repeatable",

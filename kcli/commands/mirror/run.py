@@ -8,7 +8,7 @@ import click
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.from_dir import from_dir_option
-from kcli.commands.shared.options import REPORT_KINDS, option
+from kcli.commands.shared.options import GROUP, REPORT_KINDS, option
 from kcli.commands.shared.params import DURATION, Rate, checkpoint_option, on_recreate_option, rate_option
 from kcli.commands.shared.serving import Serving, access_options
 from kcli.commands.shared.two_clusters import (
@@ -96,6 +96,7 @@ def _changes(params: Mapping[str, Any]) -> bool:
     option(
         "--sync-groups",
         "groups",
+        type=GROUP,
         multiple=True,
         metavar="GROUP|GLOB|^REGEX",
         help="also commit the offsets of these groups on the target, translated; repeatable",
@@ -103,6 +104,7 @@ def _changes(params: Mapping[str, Any]) -> bool:
     option(
         "--exclude-groups",
         "groups_excluded",
+        type=GROUP,
         multiple=True,
         metavar="GROUP|GLOB|^REGEX",
         help="groups that a pattern of --sync-groups does not select; repeatable",

@@ -6,7 +6,7 @@ from kcli.commands.schema_registry._options import context_option
 from kcli.commands.shared.cluster import CREATES_NONE
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import CountType, option
+from kcli.commands.shared.options import TOPIC, CountType, option
 from kcli.commands.shared.params import SUBJECT
 from kcli.commands.shared.record_consumer import record_consumer
 from kcli.commands.shared.registry_client import registry_of
@@ -34,6 +34,7 @@ from kcli.output.progress import counted
     "-t",
     "--topic",
     "topics",
+    type=TOPIC,
     multiple=True,
     metavar="TOPIC",
     help="only this topic, or those that match a shell pattern or ^REGEX; repeatable (default: all)",

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from kcli.commands.shared.options import PROFILE, option
+from kcli.commands.shared.options import PROFILE, TOPIC, option
 from kcli.commands.shared.params import config_option, offset_option
 from kcli.commands.shared.usage import usage
 
@@ -26,6 +26,7 @@ def topics_option(verb: str, *, required: bool) -> Callable[[Any], Any]:
         "-t",
         "--topic",
         "topics",
+        type=TOPIC,
         multiple=True,
         required=required,
         metavar="TOPIC|GLOB|^REGEX",
@@ -38,6 +39,7 @@ def exclude_option(verb: str) -> Callable[[Any], Any]:
     return option(
         "--exclude",
         "excludes",
+        type=TOPIC,
         multiple=True,
         metavar="TOPIC|GLOB|^REGEX",
         help=f"topics not to {verb}, although a pattern of -t selects them; repeatable",

@@ -2,8 +2,10 @@
 
 import pytest
 
+from kcli.cli import cli
 from kcli.commands.complete import request_of
 from kcli.commands.shared.global_values import ClusterWords, cluster_words
+from kcli.docgen.describe import walk
 
 BREAKS = " \t\n\"'@><=;|&(:"
 NOTHING = ClusterWords(None, (), (), None)
@@ -58,3 +60,18 @@ def test_fish_hands_over_words_without_quotes() -> None:
 def test_other_things_have_no_names() -> None:
     assert request_of(["brokers", "zsh", "", "kcli"], {}) is None
     assert request_of(["groups", "bash", "kcli groups lag $(x", BREAKS], {}) is None
+
+
+def test_every_name_of_a_group_or_a_topic_is_completed() -> None:
+    """But for new names, and those in files."""
+    missing = {
+        f"{' '.join(doc.path[1:])} {metavar}"
+        for doc in walk(cli, "kcli")
+        for one, metavar in (
+            *((option, option.metavar) for option in doc.own_options),
+            *((argument, argument.shown) for argument in doc.arguments),
+        )
+        if metavar.strip("[]…").split("|")[0] in ("GROUP", "TOPIC") and not one.completes
+    }
+    segments = {f"segments {verb} TOPIC" for verb in ("list", "describe", "dump", "verify")}
+    assert missing == {"topics create TOPIC…", "pipeline replay TOPIC|header:NAME", *segments}

@@ -45,7 +45,7 @@ from kcli.exporter.collectors.choice import WORDS
     option("--context", "--cluster", "named", type=PROFILE, multiple=True, hidden=True),
     option(
         "--collect",
-        type=OfferedType("list", WORDS),
+        type=OfferedType("list", tuple(WORDS)),
         metavar="LIST",
         default="default",
         help="groups, owners, topics, brokers, quorum, transactions, quotas, commits, log-dirs, configs, default (all "

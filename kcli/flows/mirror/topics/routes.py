@@ -157,17 +157,19 @@ def _matching(names: Iterable[str], selector: str) -> Iterator[str]:
 
 def parse_renames(texts: Iterable[str], topics: Sequence[str]) -> list[Rename]:
     """The rules, where all topics are known; ConfigError for one that renames none of them."""
-    found = []
-    for text in texts:
-        rule = parse_rename(text)
-        if all(rule.apply(topic) is None for topic in topics):
-            raise ConfigError(
-                f"--map-topic {text} renames no topic",
-                why=f"the topics are {', '.join(topics[:_MOST_NAMED])}{' …' if len(topics) > _MOST_NAMED else ''}",
-                do="check the name, or leave the rule out",
-            )
-        found.append(rule)
-    return found
+    rules = [parse_rename(text) for text in texts]
+    for text in idle_renames(topics, rules):
+        rule = next(one for one in rules if str(one) == text)
+        matching = [topic for topic in topics if rule.apply(topic) is not None]
+        some = ", ".join((matching or topics)[:_MOST_NAMED]) + (
+            " …" if len(matching or topics) > _MOST_NAMED else ""
+        )
+        raise ConfigError(
+            f"--map-topic {text} renames no topic",
+            why=f"a rule before it renames {some}" if matching else f"the topics are {some}",
+            do="check the name, or leave the rule out",
+        )
+    return rules
 
 
 def plan_routes(topics: Iterable[str], renames: Sequence[Rename], *, same_cluster: bool) -> list[Route]:

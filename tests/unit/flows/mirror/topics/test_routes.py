@@ -1,5 +1,7 @@
 """Selection and renaming of the topics of a mirror."""
 
+import re
+
 import pytest
 
 from kcli.core.errors import ConfigError, NotFoundError
@@ -9,6 +11,7 @@ from kcli.flows.mirror.topics.routes import (
     idle_renames,
     idle_selectors,
     parse_rename,
+    parse_renames,
     plan_routes,
     select_topics,
 )
@@ -147,3 +150,17 @@ def test_rules_that_rename_nothing_are_known() -> None:
         parse_rename(text) for text in ("orders=a", "^(orders)=b", r"^(pay)-.*=\1", "ordrs=c", "ordrs=c")
     ]
     assert idle_renames(["orders", "refunds"], rules) == ["^(orders)=b", r"^(pay)-.*=\1", "ordrs=c"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "why"),
+    [
+        (("a=b",), "the topics are orders, orders-eu"),
+        (("orders=b", "orders=c"), "a rule before it renames orders"),
+        (("^orders.*=b", "orders-eu=c"), "a rule before it renames orders-eu"),
+    ],
+)
+def test_a_rule_that_renames_nothing_is_refused(texts: tuple[str, ...], why: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(f"--map-topic {texts[-1]} renames no topic")) as caught:
+        parse_renames(texts, TOPICS[:2])
+    assert caught.value.why == why

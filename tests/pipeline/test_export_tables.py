@@ -429,6 +429,17 @@ def test_a_version_that_is_restored(cluster: FakeCluster, tmp_path: Path, form: 
     assert rows(form, x) == records(cluster)
 
 
+def test_a_damaged_log_is_named_without_frames_of_a_stack(
+    cluster: FakeCluster, tmp_path: Path, form: str
+) -> None:
+    x = tmp_path / "x"
+    append(cluster, x, form)
+    last = max(x.rglob("_delta_log/*.json" if form == "delta" else "*.metadata.json"))
+    last.write_bytes(last.read_bytes()[:100])
+    done = append(cluster, x, form)[0]
+    assert (done.code, "the table failed" in done.err, "<unknown>" in done.err) == (1, True, False), done.err
+
+
 def test_snapshots_with_a_position_may_expire(cluster: FakeCluster, tmp_path: Path, form: str) -> None:
     """A row of somebody else, and then only its snapshot is left; of Delta, only a checkpoint and what follows it."""
     x = tmp_path / "x"

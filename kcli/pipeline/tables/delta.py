@@ -213,8 +213,10 @@ def _options(url: str) -> dict[str, str] | None:
 
 
 def _text(error: Exception) -> str:
-    """Without the colours that the library prints."""
-    return " ".join(re.sub(r"\x1b\[[0-9;]*m|↳", " ", text_of(error)).split())
+    """Without the colours and the frames of its stack that the library prints."""
+    return " ".join(
+        re.sub(r"\x1b\[[0-9;]*m|↳|\s0: <unknown>.*", " ", text_of(error), flags=re.DOTALL).split()
+    )
 
 
 @contextmanager

@@ -14,8 +14,10 @@ def test_a_group_goes_on_by_the_line_of_the_remedy() -> None:
         cluster.truncate("t", 0, 5)
         lost = kcli("consume", "t", "-g", "g", "--idle-timeout", "1s", bootstrap=cluster.bootstrap)
         assert (lost.code, "offsets 5 to 9 are lost" in lost.err) == (5, True), lost.err
-        remedy = "in a group by `kcli groups rewind GROUP --topic t:0 --to 5`, else with -p 0 --offset 5"
-        type_remedy(remedy, lost.err, cluster.bootstrap, GROUP="g")
+        type_remedy(
+            "in a group by `kcli groups rewind GROUP --topic t:0 --to 5`, else with -p 0 --offset 5",
+            lost.err, cluster.bootstrap, GROUP="g",
+        )  # fmt: skip
         words = ["groups", "rewind", "g", "--topic", "t:0", "--to", "5", "--yes"]
         assert kcli(*words, bootstrap=cluster.bootstrap).code == 0
         cluster.append("t", 0, batch(b"new"))

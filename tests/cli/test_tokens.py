@@ -95,6 +95,7 @@ def test_the_list_has_the_time_left_and_no_hmac(tokens: Tokens) -> None:
     )  # fmt: skip
     assert "hmac" not in row
     assert tokens.items("list --owner User:nobody") == []
+    assert tokens.items("list --owner User:bob") == [], "who may renew it does not own it"
 
 
 def test_a_new_token_is_a_login(tokens: Tokens, tmp_path: Path) -> None:

@@ -180,6 +180,6 @@ async def describe_delegation_token(
             ],
         )
         for token in ctx.state.tokens.values()
-        if owners is None or token.owner in owners
+        if owners is None or owners & {token.owner, token.requester, *token.renewers}
     ]
     return DescribeDelegationTokenResponse(tokens=rows)

@@ -167,6 +167,7 @@ def describe_tokens(
     """The tokens of these owners (None: of all), as far as this client may see them, by their ids.
 
     A client sees those that it owns or may renew, and others by DESCRIBE on the token or DESCRIBE_TOKENS on the owner.
+    Brokers also return those that an owner may renew, or has created for somebody else.
     """
     check_encrypted(cluster.options)
     what = "listing the delegation tokens"
@@ -179,7 +180,8 @@ def describe_tokens(
 
     def check(response: DescribeDelegationTokenResponse) -> list[DelegationToken]:
         _raise(response.error_code, what)
-        return sorted(map(_token, response.tokens), key=lambda token: token.id)
+        tokens = [token for token in map(_token, response.tokens) if owners is None or token.owner in owners]
+        return sorted(tokens, key=lambda token: token.id)
 
     try:
         return cluster.call(lambda: cluster.send(request, CONTROLLER), check, deadline, what)

@@ -104,7 +104,7 @@ test: check
 	@$(COMPILE_TESTS)
 	@rm -rf $(FAILED)
 	@{ nice $(call PHASE,computing) -n 2 --dist worksteal -m 'computing and not integration and $(QUICK)' $(SUITES) $(PYTEST_ARGS) $(call GOES_ON,computing); } >$(BESIDE) 2>&1 & beside=$$!; \
-	{ $(call PHASE,waiting) -n 5 --dist worksteal -m 'not integration and not computing and $(QUICK)' $(SUITES) $(PYTEST_ARGS) $(call GOES_ON,waiting); } && \
+	{ $(call PHASE,waiting) -n 8 --dist worksteal -m 'not integration and not computing and $(QUICK)' $(SUITES) $(PYTEST_ARGS) $(call GOES_ON,waiting); } && \
 	{ $(call PHASE,integration) -n 3 --dist loadfile -m 'integration and $(QUICK)' $(SUITES) $(PYTEST_ARGS) $(call GOES_ON,integration); }; waited=$$?; \
 	wait $$beside; computed=$$?; cat $(BESIDE); [ $$waited -eq 0 ] && [ $$computed -eq 0 ] && $(PY) -m tests.checks.once_more $(PYTEST_ARGS)
 

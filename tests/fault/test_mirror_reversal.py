@@ -293,7 +293,7 @@ def test_offsets_of_groups_return_from_before_and_after_the_promotion(
 
 
 @pytest.mark.parametrize("at", ["request", "answer"])
-@pytest.mark.parametrize("after", range(5))
+@pytest.mark.parametrize("after", [0, 1, *(pytest.param(n, marks=pytest.mark.long) for n in (2, 3, 4))])
 @pytest.mark.parametrize("api", [ProduceRequest, EndTxnRequest])
 def test_a_way_back_that_is_killed_is_continued_without_mixing_records_in(
     here: FakeCluster, there: FakeCluster, api: type[Request], after: int, at: str

@@ -26,6 +26,10 @@ from tests.fake.raw_client import batch
 from tests.fault.mirror_command import arguments, running
 from tests.unit.exporter.test_web_config import HASH, PASSWORD
 
+TOOL = shutil.which(
+    "prometheus", path=f"{ROOT / '.cache' / 'promtool' / 'usr' / 'bin'}:/usr/bin:/usr/local/bin"
+)
+pytestmark = pytest.mark.skipif(TOOL is None, reason="prometheus is not installed")
 TROUBLE = "Topics with replicas that are not in sync, or without leaders"
 """The panel that has data only in trouble."""
 PATIENCE = 60.0
@@ -67,11 +71,7 @@ class Prometheus:
 @contextmanager
 def prometheus(folder: Path, target: str, watched: Watched = EXPORTER, **scrape: Any) -> Iterator[Prometheus]:
     """Reads ``target`` every second, with the alert rules, which fire at once."""
-    tool = shutil.which(
-        "prometheus", path=f"{ROOT / '.cache' / 'promtool' / 'usr' / 'bin'}:/usr/bin:/usr/local/bin"
-    )
-    if tool is None:
-        pytest.skip("prometheus is not installed")
+    assert TOOL is not None
     groups = yaml.safe_load(watched.rules_path.read_text())
     for group in groups["groups"]:
         for rule in group["rules"]:
@@ -87,7 +87,7 @@ def prometheus(folder: Path, target: str, watched: Watched = EXPORTER, **scrape:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     words = [
-        tool,
+        TOOL,
         f"--config.file={folder / 'prometheus.yml'}",
         f"--storage.tsdb.path={folder / 'tsdb'}",
         f"--web.listen-address=127.0.0.1:{port}",

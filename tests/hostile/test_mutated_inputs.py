@@ -14,7 +14,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from Linux's /proc"),
 ]
 
-INPUTS = 20_000
+INPUTS = 10_000
 SEED = 18
 
 

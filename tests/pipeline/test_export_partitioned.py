@@ -276,8 +276,9 @@ def test_continuous_rounds_add_files(
     assert set(files(tmp_path / "x")) == named(tmp_path / "x")
 
 
+@pytest.mark.long
 @pytest.mark.case("K4")
-@pytest.mark.parametrize("flags", [("--append",), pytest.param((), marks=pytest.mark.long)])
+@pytest.mark.parametrize("flags", [("--append",), ()])
 def test_an_export_that_is_killed_anywhere_is_completed(tmp_path: Path, flags: tuple[str, ...]) -> None:
     with FakeCluster(1, cluster_id="here", topics={"t": 2}) as cluster:
         fill(cluster, hours(8))

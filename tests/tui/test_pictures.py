@@ -45,6 +45,7 @@ def test_the_stored_plots_are_those_of_the_reports(pictures: dict[str, str]) -> 
         assert ElementTree.fromstring(svg).attrib["width"] == "920"
 
 
+@pytest.mark.long
 def test_the_same_recording_gives_the_same_bytes(pictures: dict[str, str]) -> None:
     assert render() == pictures
 

@@ -672,7 +672,8 @@ REFUSED = [
         "an instance id of its own", fails(JoinGroupRequest, Code.FENCED_INSTANCE_ID),
     ),
     Row(
-        "consume orders -g g -e", 7, "cannot join group g", "INCONSISTENT_GROUP_PROTOCOL", "another group.id",
+        "consume orders -g g -e", 7, "cannot join group g", "INCONSISTENT_GROUP_PROTOCOL",
+        "`kcli groups list` shows the type of the group: members of a share group have --group-type share",
         fails(JoinGroupRequest, Code.INCONSISTENT_GROUP_PROTOCOL),
     ),
     Row(

@@ -80,7 +80,7 @@ def _unreported(
             else KcliError(
                 f"the sizes of {named} on broker {broker} are unknown",
                 why=f"broker {broker} is down",
-                do="start it, and run this again; `kcli brokers list` shows which brokers are online",
+                do="bring it back, and run this again",
             )
         )
         yield Missing(f"the sizes of {named} on broker {broker}", f"broker {broker}", error)

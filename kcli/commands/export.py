@@ -96,11 +96,13 @@ def export_cluster(
     wanted = [Kind(kind) for kind in dict.fromkeys(kinds or BY_DEFAULT)]
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
-        state = read_state(admin, wanted, match=match, internal=internal, every_setting=every)
+        listed = ((Kind.TOPIC, "topics"), (Kind.GROUP_OFFSETS, "groups"))
+        state, more = admin.together(
+            lambda: read_state(admin, wanted, match=match, internal=internal, every_setting=every),
+            lambda: hidden(admin, *(what for kind, what in listed if kind in wanted)),
+        )
         for part in state.missing:
             inv.lacks(part)
-        listed = ((Kind.TOPIC, "topics"), (Kind.GROUP_OFFSETS, "groups"))
-        more = hidden(admin, *(what for kind, what in listed if kind in wanted))
     for text in more:
         inv.talk.warn(text)
     resources = list(state.items.values())

@@ -87,9 +87,13 @@ class ExpiryChange(Change[str, Expiry]):
 
     def decide(self, admin: Admin) -> list[ExpiryItem]:
         """An item for each id; refused where this client sees no such token."""
-        tokens = {token.id: token for token in admin.describe_tokens()}
+        tokens = {token.id: token for token in self.tokens(admin)}
         client = login_principal(admin.cluster.options) if self._dry else None
         return [self._item(one, tokens.get(one), list(tokens), client) for one in self.ids]
+
+    def tokens(self, admin: Admin) -> list[DelegationToken]:
+        """Those that this client sees, and what else it takes to decide."""
+        return admin.describe_tokens()
 
     def _item(
         self, token_id: str, token: DelegationToken | None, known: list[str], client: Principal | None
@@ -220,11 +224,16 @@ class TokenRenewal(ExpiryChange):
     done = "renewed"
     _most_ms: int | None = None
 
-    def decide(self, admin: Admin) -> list[ExpiryItem]:
+    def tokens(self, admin: Admin) -> list[DelegationToken]:
         """KRaft brokers renew for their own period at most; where they do not say it, what is read back tells."""
-        if self.period_ms != SERVER_DEFAULT:
-            self._most_ms = _longest_renewal(admin)
-        return super().decide(admin)
+        if self.period_ms == SERVER_DEFAULT:
+            return super().tokens(admin)
+        found: list[DelegationToken]
+        found, has_limit, period = admin.together(
+            admin.describe_tokens, lambda: _is_kraft(admin), lambda: _period_of_brokers(admin)
+        )
+        self._most_ms = period if has_limit else None
+        return found
 
     def too_long(self, token: DelegationToken, now: int) -> KcliError | None:
         """Where the brokers' period is shorter, and its longest life is not."""
@@ -270,15 +279,24 @@ class TokenRenewal(ExpiryChange):
         return dict(admin.renew_tokens(tokens, self.period_ms))
 
 
-def _longest_renewal(admin: Admin) -> int | None:
-    """In ms; None where brokers have no limit, or it is not known."""
+def _is_kraft(admin: Admin) -> bool:
+    """Whether it is known to be."""
     try:
         admin.describe_quorum()
-        resource = ConfigResource(ConfigKind.BROKER, str(min(admin.cluster.view.nodes)))
-        found = admin.describe_configs([resource], keys=[_PERIOD])[resource]
+    except KcliError:
+        return False
+    return True
+
+
+def _period_of_brokers(admin: Admin) -> int | None:
+    """In ms; None where it is not known."""
+    resource = ConfigResource(ConfigKind.BROKER, str(min(admin.cluster.view.nodes)))
+    try:
+        entries = admin.describe_configs([resource], keys=[_PERIOD])[resource]
     except KcliError:
         return None
-    entries = [] if isinstance(found, KcliError) else found
+    if isinstance(entries, KcliError):
+        return None
     return next((int(entry.value) for entry in entries if entry.name == _PERIOD and entry.value), None)
 
 

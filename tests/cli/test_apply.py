@@ -272,9 +272,13 @@ def test_a_move_that_an_earlier_run_has_begun_is_waited_for(world: World) -> Non
     world(f"reassign run {moves} --yes")
     file = world.file(topic("one", replication_factor=2))
     assert "the move has begun" in world(f"apply {file} --dry-run").out
+    file = world.file(topic("one", replication_factor=2, config={"retention.ms": "9"}))
+    assert "the move has begun" in world(f"apply {file} --dry-run").out  # whatever else is changed
     timer = threading.Timer(0.5, lambda: world.cluster.finish_reassignment("one", 0))
     timer.start()
-    assert world.rows(f"apply {file} --yes") == {("one", "replication_factor"): "done"}
+    assert world.rows(f"apply {file} --yes") == {
+        ("one", "replication_factor"): "done", ("one", "config.retention.ms"): "done",
+    }  # fmt: skip
     timer.join()
     assert world(f"apply {file} --yes").err.count("as wanted") == 1
 

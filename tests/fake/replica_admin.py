@@ -77,10 +77,11 @@ def _begin(state: "State", place: Partition, target: list[int]) -> None:
                 Code.INVALID_REPLICA_ASSIGNMENT,
                 f"{what} broker {number}, but no such broker is registered.",
             )
-    before = [number for number in place.replicas if number not in place.adding]
-    place.adding = [number for number in target if number not in before]
-    place.removing = [number for number in before if number not in target]
-    place.replicas = target + place.removing
+    # As KRaft's controller does it: a new move without replicas to add keeps those that an earlier one is adding.
+    adding = [number for number in target if number not in place.replicas]
+    removing = [number for number in place.replicas if number not in target]
+    place.adding, place.removing = adding or place.adding, removing or place.removing
+    place.replicas = target + removing
     if not place.adding or not state.settings.hold_reassignments:
         finish(place)
 

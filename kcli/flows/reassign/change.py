@@ -16,7 +16,15 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.classes import NamedTuple
 from kcli.core.clock import monotonic, wall_ms
-from kcli.core.errors import KcliError, NotFoundError, OutcomeUnknownError, PartlyFailedError, TimedOutError
+from kcli.core.error_codes import NO_REASSIGNMENT_IN_PROGRESS
+from kcli.core.errors import (
+    BrokerError,
+    KcliError,
+    NotFoundError,
+    OutcomeUnknownError,
+    PartlyFailedError,
+    TimedOutError,
+)
 from kcli.core.exit_codes import ExitCode
 from kcli.core.permissions import on_cluster
 from kcli.core.types import TopicPartition
@@ -74,6 +82,7 @@ class ReplicaMoves(Change[TopicPartition, Move]):
         self.journal_path: Path | None = None
         self._warnings: list[str] = []
         self._refused: set[TopicPartition] = set()
+        self._replaced: set[TopicPartition] = set()
         self._moving: set[TopicPartition] = set()
 
     # the plan
@@ -173,9 +182,25 @@ class ReplicaMoves(Change[TopicPartition, Move]):
                 TimedOutError,
             ) as error:  # its answer was lost, and not that of the moves
                 raise PartlyFailedError("the throttle was not set", error) from error
-            answers = admin.alter_reassignments({move.tp: move.new for move in moves})
+            answers = self._cancelled(admin, [move.tp for move in moves if move.tp in self._replaced])
+            wanted = {move.tp: move.new for move in moves if answers.get(move.tp) is None}
+            answers |= admin.alter_reassignments(wanted)
         self._refused |= {tp for tp, error in answers.items() if error is not None and not is_lost(error)}
         return answers
+
+    def _cancelled(
+        self, admin: Admin, partitions: Sequence[TopicPartition]
+    ) -> dict[TopicPartition, KcliError | None]:
+        """Ends the moves that others take the place of. A KRaft controller would go on to add the replicas that the new
+        move removes, and never end.
+        """
+        answers = admin.alter_reassignments(dict.fromkeys(partitions)) if partitions else {}
+        return {
+            tp: None
+            if isinstance(error, BrokerError) and error.code == NO_REASSIGNMENT_IN_PROGRESS
+            else error
+            for tp, error in answers.items()
+        }
 
     def read_back(
         self, admin: Admin, items: Sequence[MoveItem]

@@ -76,6 +76,8 @@ class ReplicaRestore(ReplicaMoves):
         before = _before(part.replicas, entries)
         old = part.replicas if moving is None else moving.replicas
         move = Move(tp, old, before, part.leader, found.sizes.get(tp))
+        if moving is not None and not set(moving.adding) <= set(before):
+            self._replaced.add(tp)
         if not before:
             return Item(tp, move._replace(new=old), Outcome.REFUSED, _changed_since(tp, part.replicas))
         if not move.needed and (part.leader == before[0] or before[0] not in part.isr):

@@ -153,10 +153,11 @@ class Apply(StagedChange):
                 continue
             act = CREATE if one.now is None else DELETE if one.wanted is None else CHANGE
             asked[one.ref] = as_wanted(one.ref) if one.is_equal else not_planned(one.ref, act)
+            if one.wanted is not None and one.ref in moving:
+                sorted_.placed[one.ref.name] = _placement(one.wanted)
             if one.is_equal:
-                if one.ref in moving:
-                    sorted_.placed[one.ref.name] = _placement(self._wanted[one.ref])
-            elif one.wanted is None:
+                continue
+            if one.wanted is None:
                 if one.now is not None:
                     _PRUNE[one.ref.kind](sorted_, one.now)
             elif one.ref.kind is Kind.ACL_BINDING:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from kcli.account.survey import Missing, Survey
-from kcli.commands.shared.cluster import warn_of_hidden
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.profile_clusters import DocumentCluster, document_clusters
 from kcli.commands.shared.resource_kinds import KINDS
@@ -14,6 +13,7 @@ from kcli.commands.shared.row_output import print_rows
 from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
+from kcli.flows.permitted import hidden
 from kcli.flows.resources.comparison import PRUNED, Compared, chosen, compare
 from kcli.flows.resources.resource import Kind, Resource
 from kcli.flows.resources.unified import unified_lines
@@ -113,7 +113,8 @@ def _compared(inv: Invocation, of: DocumentCluster, wish: Wish, *, alone: bool) 
             for part in found.missing:
                 inv.lacks(part)
             if Kind.TOPIC in pruned:
-                warn_of_hidden(inv, admin, "topics")
+                for text in hidden(admin, "topics"):
+                    inv.talk.warn(text)
     except KcliError as error:
         if alone:
             raise

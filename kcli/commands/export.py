@@ -79,10 +79,12 @@ def export_cluster(
     Without --all only what is set on a resource itself, not what it has by default. Nothing that is secret is written:
     of users the mechanisms and iterations, and no key of a password, which is said on stderr.
 
-    What cannot be read is reported, and is in the first lines of the file: exit code 6.
+    What cannot be read is reported, and is in the first lines of the file: exit code 6. They also say where this client
+    may not see all topics or groups.
     """
-    from kcli.commands.shared.cluster import connect, open_admin, warn_of_hidden  # clients
+    from kcli.commands.shared.cluster import connect, open_admin  # clients
     from kcli.commands.shared.row_output import print_rows
+    from kcli.flows.permitted import hidden
     from kcli.flows.resources.resource import Kind
     from kcli.flows.resources.state import read_state
     from kcli.flows.resources.writing import document, file_text
@@ -94,17 +96,20 @@ def export_cluster(
     wanted = [Kind(kind) for kind in dict.fromkeys(kinds or BY_DEFAULT)]
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
-        state = read_state(admin, wanted, match=match, internal=internal, every_setting=every)
+        listed = ((Kind.TOPIC, "topics"), (Kind.GROUP_OFFSETS, "groups"))
+        state, more = admin.together(
+            lambda: read_state(admin, wanted, match=match, internal=internal, every_setting=every),
+            lambda: hidden(admin, *(what for kind, what in listed if kind in wanted)),
+        )
         for part in state.missing:
             inv.lacks(part)
-        for kind, what in ((Kind.TOPIC, "topics"), (Kind.GROUP_OFFSETS, "groups")):
-            if kind in wanted:
-                warn_of_hidden(inv, admin, what)
+    for text in more:
+        inv.talk.warn(text)
     resources = list(state.items.values())
     _name_secrets(inv, resources)
     if not resources and not state.missing:
         inv.talk.note(f"nothing matches {match}" if match is not None else "the cluster has none of these")
-    text = file_text(resources, state.missing)
+    text = file_text(resources, state.missing, more)
     if path is not None:
         if not inv.dry_run:
             write_file(path, text)

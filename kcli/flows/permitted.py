@@ -50,10 +50,10 @@ def may_be_more(what: str) -> str:
     )
 
 
-def hidden(admin: Admin, what: str) -> list[str]:
-    """The warning where a list of all ``what`` need not have them all."""
-    seen = may_see_all(lambda: admin.describe_cluster(include_operations=True))
-    return [] if seen else [may_be_more(what)]
+def hidden(admin: Admin, *kinds: str) -> list[str]:
+    """The warnings where lists of all of these ``kinds`` need not have them all."""
+    seen = not kinds or may_see_all(lambda: admin.describe_cluster(include_operations=True))
+    return [] if seen else [may_be_more(what) for what in kinds]
 
 
 def denied_topics(admin: Admin, names: Sequence[str], operation: str, doing: str) -> dict[str, KcliError]:

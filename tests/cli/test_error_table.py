@@ -448,6 +448,8 @@ GROUPS = [
 NOT_THERE = [
     Row("consume ordrs -e", 1, "topic ordrs does not exist", "", "did you mean orders?"),
     Row("topics describe ordrs", 1, "topic ordrs does not exist", "", "did you mean orders?"),
+    Row("topics describe ord*", 1, "looking up topic ord* failed", "the topic name is not valid",
+        "`kcli topics list` lists the topics"),
     Row("produce ordrs", 1, "topic ordrs does not exist", "", "did you mean orders?"),
     Row("produce shipments", 1, "shipments does not exist", "no topic of", "`kcli topics create shipments` creates"),
     Row("produce shipments", 1, "shipments does not exist", "", "--allow-auto-topic-creation has the brokers"),
@@ -674,7 +676,8 @@ REFUSED = [
         "an instance id of its own", fails(JoinGroupRequest, Code.FENCED_INSTANCE_ID),
     ),
     Row(
-        "consume orders -g g -e", 7, "cannot join group g", "INCONSISTENT_GROUP_PROTOCOL", "another group.id",
+        "consume orders -g g -e", 7, "cannot join group g", "INCONSISTENT_GROUP_PROTOCOL",
+        "`kcli groups list` shows the type of the group: members of a share group have --group-type share",
         fails(JoinGroupRequest, Code.INCONSISTENT_GROUP_PROTOCOL),
     ),
     Row(

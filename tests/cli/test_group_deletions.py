@@ -50,7 +50,8 @@ class World:
         return done
 
     def journals(self) -> list[Path]:
-        return sorted((self.folder / "state/kcli/journal").glob("*/*.json"))
+        found = (self.folder / "state/kcli/journal").glob("*/*.json")
+        return sorted(found, key=lambda path: path.stat().st_mtime_ns)
 
     def undo(self, more: str, *, code: int = 0) -> Done:
         return self(f"undo {self.journals()[-1].stem} {more}", code=code)

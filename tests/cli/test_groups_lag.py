@@ -580,6 +580,18 @@ def test_match_selects_the_groups_whose_names_match(cluster: FakeCluster) -> Non
     assert refused.returncode == 2
 
 
+@pytest.mark.parametrize("limit", [("--max-lag", "5"), ("--max-lag-time", "1h")])
+def test_a_limit_for_groups_that_match_is_not_kept_by_none(
+    cluster: FakeCluster, limit: tuple[str, str]
+) -> None:
+    line = ("groups", "lag", "--match", "x*", *limit, "-q", "-o", "json")
+    done = kcli(*line, bootstrap=cluster.bootstrap)
+    document = json.loads(done.stdout)
+    assert (done.returncode, document["complete"]) == (1, False)
+    assert [part["what"] for part in document["missing"]] == ["a group that matches x*"]
+    assert b"no lag was compared with the limit" in done.stderr
+
+
 def test_deleting_by_match_names_each_group(cluster: FakeCluster) -> None:
     dry = kcli("groups", "delete", "--match", "o*", "--dry-run", bootstrap=cluster.bootstrap)
     assert b"group other" in ok(dry)
@@ -588,10 +600,7 @@ def test_deleting_by_match_names_each_group(cluster: FakeCluster) -> None:
     assert b"deleted group other" in done.stderr
     assert [row["group"] for row in items(cluster, "list")] == ["g"]
     nothing = kcli("groups", "delete", "--match", "o*", "--yes", bootstrap=cluster.bootstrap)
-    assert (nothing.returncode, nothing.stderr) == (
-        0,
-        b"no group matches o*, or none that this client may describe\n",
-    )
+    assert (nothing.returncode, nothing.stderr.splitlines()[0]) == (1, b"kcli: no group matches o*")
     assert kcli("groups", "delete", bootstrap=cluster.bootstrap).returncode == 2
 
 

@@ -16,6 +16,7 @@ from kcli.core.names import java_hash
 from kcli.core.options import ClientOptions
 from kcli.core.permissions import AclOperation
 from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
+from kcli.core.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.lag.sample import Wanted
@@ -23,7 +24,9 @@ from kcli.flows.monitor.cluster_reading import View
 from kcli.flows.monitor.latencies import Latencies
 from kcli.flows.monitor.monitor import Monitor
 from tests.fake.cluster import FakeCluster
+from tests.fake.codes import Code
 from tests.fake.raw_client import batch
+from tests.fake.script import FOREVER
 from tests.run import Done, kcli
 
 PARTITIONS = 5
@@ -331,6 +334,28 @@ def test_an_export_of_all_groups_does_not_claim_to_have_them(tmp_path: Path) -> 
     assert named.out.startswith("g1,t,0,1\n")
     assert limited.code == 0
     assert "only lag that could be read was compared with the limit" in json.loads(limited.out)["warnings"]
+
+
+def test_what_is_exported_compared_and_pruned_need_not_be_all(tmp_path: Path) -> None:
+    """Also where something else is missing."""
+    path = tmp_path / "all.yaml"
+    warned = "there may be more topics: "
+    with made(cluster_operations=0) as cluster:
+        cluster.fail(DescribeUserScramCredentialsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, times=FOREVER)
+        exported = run(cluster, f"export topics users GroupOffsets --file {path}")
+        asked = len(cluster.seen(DescribeClusterRequest))
+        compared = run(cluster, f"diff {path} --only Topic --only User --prune -o json")
+        planned = run(cluster, f"apply {path} --only Topic --prune --dry-run -o json")
+    head = [line for line in path.read_text().splitlines() if line.startswith("# incomplete: ")]
+    assert (exported.code, asked) == (6, 1)
+    assert [line.split(": ")[1] for line in head] == [
+        "all users could not be read",
+        "there may be more topics",
+        "there may be more groups",
+    ]
+    assert (compared.code, planned.code) == (6, 0)
+    for done in (compared, planned):
+        assert any(text.startswith(warned) for text in json.loads(done.out)["warnings"])
 
 
 def test_coordinators_that_may_not_be_described_are_a_warning() -> None:

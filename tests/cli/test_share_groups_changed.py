@@ -54,7 +54,8 @@ class World:
             return {tp: one.start for tp, one in found.items()}
 
     def undo(self, *, code: int = 0) -> Done:
-        journal = max((self.folder / "state/kcli/journal").glob("*/*.json"))
+        found = (self.folder / "state/kcli/journal").glob("*/*.json")
+        journal = max(found, key=lambda path: path.stat().st_mtime_ns)
         return self(f"undo {journal.stem} --yes -o json", code=code)
 
     def rewinds(self) -> list[Path]:

@@ -37,6 +37,9 @@ LOGIN = (
 )  # fmt: skip
 
 
+HOUR = 3_600_000
+
+
 @pytest.fixture
 def cluster() -> Iterator[FakeCluster]:
     with FakeCluster(2, topics={"orders": 1}, sasl=Sasl(users={"alice": "secret"})) as found:
@@ -92,6 +95,7 @@ def test_the_list_has_the_time_left_and_no_hmac(tokens: Tokens) -> None:
     )  # fmt: skip
     assert "hmac" not in row
     assert tokens.items("list --owner User:nobody") == []
+    assert tokens.items("list --owner User:bob") == [], "who may renew it does not own it"
 
 
 def test_a_new_token_is_a_login(tokens: Tokens, tmp_path: Path) -> None:
@@ -194,15 +198,42 @@ def test_an_id_that_begins_with_a_dash_is_no_option(tokens: Tokens) -> None:
 
 def test_renewed_tokens_are_read_back(tokens: Tokens) -> None:
     known = tokens.cluster.tokens["known"]
-    (row,) = tokens.items("renew known --for 2d --yes")
+    (row,) = tokens.items("renew known --for 20h --yes")
     assert (row["token_id"], row["status"]) == ("known", "done")
-    assert 172_000 < row["expires_in_seconds"] <= 172_800
-    assert abs(known.expiry - wall_ms() - 2 * DAY) < 60_000
+    assert 71_900 < row["expires_in_seconds"] <= 72_000
+    assert abs(known.expiry - wall_ms() - 20 * HOUR) < 60_000
     assert "will expire earlier" in tokens("renew known --for 1h --dry-run").err
+    known.latest = known.expiry + HOUR
     tokens("renew known --for 30d --yes")
     assert known.expiry == known.latest
     (row,) = tokens.items("renew known --yes")
     assert (row["status"], row["note"]) == ("unchanged", "cannot be renewed beyond this time")
+
+
+def test_a_token_that_is_renewed_for_less_than_was_asked_for_is_7(tokens: Tokens) -> None:
+    """Where brokers say their period, nothing is sent, and a dry run exits as the act."""
+    (row,) = tokens.items("renew known --for 3d --yes", 7)
+    assert (row["status"], row["note"].split(":")[1]) == ("failed", " their delegation.token.expiry.time.ms")
+    tokens.cluster.settings.broker_configs = {"delegation.token.expiry.time.ms": str(DAY)}
+    sent = len(tokens.cluster.seen(RenewDelegationTokenRequest))
+    for more in ("--dry-run", "--yes"):
+        (row,) = tokens.items(f"renew known --for 3d {more}", 7)
+        assert (row["status"], row["note"].split(":")[0]) == (
+            "refused",
+            "brokers renew a token for at most 1d at a time",
+        )
+    assert len(tokens.cluster.seen(RenewDelegationTokenRequest)) == sent
+
+
+@pytest.mark.parametrize("line", ["renew known other", "expire known other", "expire other --in 1h"])
+def test_a_dry_run_says_whose_tokens_this_client_cannot_change(tokens: Tokens, line: str) -> None:
+    tokens.cluster.tokens.add(wall_ms(), "bob", token_id="other")
+    found = {
+        how: {row["token_id"]: row["status"] for row in tokens.items(f"{line} {how}", 4)}
+        for how in ("--dry-run", "--yes")
+    }
+    assert [found[how]["other"] for how in found] == ["refused", "failed"]
+    assert [found[how].get("known", "done") for how in found][1] == "done"
 
 
 def test_tokens_expire_in_a_while_or_at_once(tokens: Tokens) -> None:

@@ -27,7 +27,8 @@ class World:
     @property
     def journals(self) -> list[str]:
         """Oldest first."""
-        return sorted(path.stem for path in (self.folder / "kcli/journal").glob("*/*.json"))
+        found = (self.folder / "kcli/journal").glob("*/*.json")
+        return [path.stem for path in sorted(found, key=lambda path: path.stat().st_mtime_ns)]
 
     def items(self, line: str, *, code: int = 0) -> list[dict[str, object]]:
         found: list[dict[str, object]] = json.loads(self(f"{line} -o json", code=code).out)["items"]

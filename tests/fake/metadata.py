@@ -120,6 +120,8 @@ async def describe_topic_partitions(
         topic = topics.get(name)
         if topic is None or name in hidden:
             code = Code.TOPIC_AUTHORIZATION_FAILED if name in hidden else Code.UNKNOWN_TOPIC_OR_PARTITION
+            if name not in hidden and not ctx.state.topics.is_legal(name):
+                code = Code.INVALID_TOPIC_EXCEPTION
             found.append(
                 DescribeTopicPartitionsResponseTopic(
                     error_code=int(code), name=name, topic_id=bytes(16), partitions=[]

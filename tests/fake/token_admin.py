@@ -127,13 +127,13 @@ async def create_delegation_token(
 async def renew_delegation_token(
     ctx: "Context", request: RenewDelegationTokenRequest
 ) -> RenewDelegationTokenResponse:
-    """Not beyond its longest life."""
+    """For the broker's period at most, and not beyond its longest life."""
     now, period = ctx.state.now_ms, request.renew_period_ms
     try:
         token = ctx.state.tokens.of_hmac(bytes(request.hmac), _who(ctx), now)
     except RefusedError as refused:
         return RenewDelegationTokenResponse(error_code=refused.code)
-    token.expiry = min(now + (DAY if period < 0 else period), token.latest)
+    token.expiry = min(now + (DAY if period < 0 else min(period, DAY)), token.latest)
     ctx.state.changed()
     return RenewDelegationTokenResponse(expiry_timestamp_ms=token.expiry)
 
@@ -180,6 +180,6 @@ async def describe_delegation_token(
             ],
         )
         for token in ctx.state.tokens.values()
-        if owners is None or token.owner in owners
+        if owners is None or owners & {token.owner, token.requester, *token.renewers}
     ]
     return DescribeDelegationTokenResponse(tokens=rows)

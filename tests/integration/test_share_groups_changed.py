@@ -47,7 +47,7 @@ class World:
         return {int(row["PARTITION"]): (row["START-OFFSET"], row["LAG"]) for row in rows_of(text)}
 
     def undo(self) -> Done:
-        journal = max(self.folder.glob("kcli/journal/*/*.json"))
+        journal = max(self.folder.glob("kcli/journal/*/*.json"), key=lambda path: path.stat().st_mtime_ns)
         return self("undo", journal.stem, "--yes")
 
 

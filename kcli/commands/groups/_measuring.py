@@ -16,6 +16,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.exit import orderly_end
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
+from kcli.core.cluster.metadata import OR_HIDDEN
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.names import own_group_note
 from kcli.flows.groups.nearest import name_nearest, topics_without_groups
@@ -49,20 +50,28 @@ class Measuring:
         notes, unread = self._unread_topics(found)
         for part in (*self._missing(found), *map(Missing.of, unread)):
             self.inv.lacks(part, later=True)
+        compared_none = (
+            self.asked.limited
+            and self.asked.match is not None
+            and not (found.sample.groups or found.sample.partial)
+        )
+        if compared_none:
+            self.inv.lacks(_no_match(str(self.asked.match)), later=True)
         exceeded = exceeded_limits(found, *self.limits)
         rows = self._rows(found, watched=False)
         passed = self.asked.limited and not exceeded and are_compared(found, *self.limits)
         if not (passed and self.inv.omits_passed):
             with LagOutput(self.inv, self.asked.rows, self.cluster, watched=False) as output:
                 output.show_sample(found.sample.at_ms, rows)
-                if output.empty and not (self.topics or found.sample.failed):
+                if output.empty and not (compared_none or self.topics or found.sample.failed):
                     self._remark_empty(found)
         self.inv.out.release()  # on a terminal errors follow the table
         for note in notes:
             self.inv.talk.note(note)
         for error in exceeded:
             self.inv.failed(error)
-        return self.inv.finish(done=bool(found.sample.groups) or not (self.wanted.groups or unread))
+        done = bool(found.sample.groups) or not (self.wanted.groups or unread or compared_none)
+        return self.inv.finish(done=done)
 
     def watch(self, interval: float) -> int:
         """Measures every ``interval`` seconds until a signal, an exceeded limit, or the end of all named groups.
@@ -211,3 +220,13 @@ class Measuring:
         """Notes and errors on topics that no group reads, where no group was named."""
         topics = () if self.wanted.groups else found.sample.topics_without_rows(self.topics)
         return topics_without_groups(self.admin, topics)
+
+
+def _no_match(match: str) -> Missing:
+    """A limit for the groups that match is one for some of them: without any it is as for a named one that is away."""
+    error = NotFoundError(
+        f"no group matches {match}",
+        why=f"no lag was compared with the limit; the cluster has no such group, {OR_HIDDEN}",
+        do="`kcli groups list` lists the groups",
+    )
+    return Missing(f"a group that matches {match}", "", error)

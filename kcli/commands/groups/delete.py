@@ -16,7 +16,7 @@ from kcli.output.progress import counted
 
 @command(
     "delete",
-    exits={7: "the group has members"},
+    exits={1: "a named group does not exist, or none matches", 7: "the group has members"},
     reads=("XDG_STATE_HOME",),
     examples=(
         ("kcli groups delete billing", "after its name is typed"),

@@ -27,7 +27,10 @@ from kcli.commands.shared.params import RECORDED_TIME
 
 @command(
     "lag",
-    exits={8: "a limit is exceeded: --max-lag, --max-lag-time"},
+    exits={
+        1: "a named group does not exist, or none matches that a limit is for",
+        8: "a limit is exceeded: --max-lag, --max-lag-time",
+    },
     outputs=(*OUTPUT_KINDS, "openmetrics"),
     examples=(
         ("kcli groups lag", "all groups, one line each"),

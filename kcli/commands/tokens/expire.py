@@ -29,4 +29,4 @@ def expire_tokens(inv: Invocation, ids: tuple[str, ...], period: float | None) -
     """
     from kcli.flows.tokens.expiry import TokenEnd  # clients are loaded when the command runs
 
-    return run_change(inv, TokenEnd(ids, period_ms(period)))
+    return run_change(inv, TokenEnd(ids, period_ms(period), dry=inv.dry_run))

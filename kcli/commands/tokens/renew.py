@@ -29,9 +29,10 @@ from kcli.core.admin.delegation_tokens import period_ms
 def renew_tokens(inv: Invocation, ids: tuple[str, ...], period: float | None) -> int:
     """Renew delegation tokens: they expire later, at most at the end of their longest life.
 
-    The owner of a token and its renewers may do so. The new time is read back. `kcli tokens list` shows the ids; of
+    The owner of a token and its renewers may do so. The new time is read back. Since KRaft, brokers renew for their
+    delegation.token.expiry.time.ms at most: a longer --for is refused, exit code 7. `kcli tokens list` shows the ids; of
     one that begins with a dash, write -- before it.
     """
     from kcli.flows.tokens.expiry import TokenRenewal  # clients are loaded when the command runs
 
-    return run_change(inv, TokenRenewal(ids, period_ms(period)))
+    return run_change(inv, TokenRenewal(ids, period_ms(period), dry=inv.dry_run))

@@ -167,6 +167,7 @@ def describe_tokens(
     """The tokens of these owners (None: of all), as far as this client may see them, by their ids.
 
     A client sees those that it owns or may renew, and others by DESCRIBE on the token or DESCRIBE_TOKENS on the owner.
+    Brokers also return those that an owner may renew, or has created for somebody else.
     """
     check_encrypted(cluster.options)
     what = "listing the delegation tokens"
@@ -179,7 +180,8 @@ def describe_tokens(
 
     def check(response: DescribeDelegationTokenResponse) -> list[DelegationToken]:
         _raise(response.error_code, what)
-        return sorted(map(_token, response.tokens), key=lambda token: token.id)
+        tokens = [token for token in map(_token, response.tokens) if owners is None or token.owner in owners]
+        return sorted(tokens, key=lambda token: token.id)
 
     try:
         return cluster.call(lambda: cluster.send(request, CONTROLLER), check, deadline, what)
@@ -229,7 +231,7 @@ def _new_expiries(
     ) -> Iterator[tuple[str, int | KcliError, int]]:
         code = response.error_code
         for key in part.keys:
-            yield key, _error(code, f"{what} {key}") if code != NONE else NONE, response.expiry_timestamp_ms
+            yield key, refusal(code, f"{what} {key}") if code != NONE else NONE, response.expiry_timestamp_ms
 
     items = {token.id: token for token in tokens}
     return fan_out(cluster, items, ToController(cluster), ask, read, deadline, what)
@@ -257,12 +259,22 @@ def _bytes(hmac: Secret) -> bytes:
     return base64.b64decode(hmac.reveal())
 
 
+def login_principal(options: ClientOptions) -> Principal | None:
+    """Who a client with ``options`` is, as brokers have it unless they are told otherwise: with PLAIN and SCRAM the user.
+    None where that is not known, as of a certificate.
+    """
+    named = options.sasl_mechanism == "PLAIN" or options.sasl_mechanism.startswith("SCRAM-")
+    is_used = named and options.security_protocol.startswith("SASL_") and not options.sasl_tokenauth
+    return Principal("User", options.sasl_username) if is_used and options.sasl_username else None
+
+
 def _raise(code: int, what: str) -> None:
     if code != NONE:
-        raise _error(code, what)
+        raise refusal(code, what)
 
 
-def _error(code: int, what: str) -> BrokerError:
+def refusal(code: int, what: str) -> BrokerError:
+    """The error for a code of a broker."""
     return BrokerError(code, what, message=_TEXTS.get(code, ""), do=_REMEDIES.get(code, ""), needs=())
 
 

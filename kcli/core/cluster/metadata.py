@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from kcli.core.classes import NamedTuple
 from kcli.core.error_codes import (
+    INVALID_TOPIC_EXCEPTION,
     LEADER_NOT_AVAILABLE,
     NONE,
     NOT_IN_LOG_DIRS,
@@ -279,4 +280,6 @@ def topic_refused(name: str, code: int, known: Iterable[str] = ()) -> BrokerErro
         error.why += ", if it exists: brokers do not say"
         if near := near_names(name, (one for one in known if one != name), 3):
             error.do = f"did you mean {', '.join(near)}? If not, {error.do}"
+    elif code == INVALID_TOPIC_EXCEPTION:
+        error.do = CHECK_NAME
     return error

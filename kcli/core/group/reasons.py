@@ -13,8 +13,9 @@ from kcli.core.errors import BrokerError, KcliError, MembershipError, Unsupporte
 
 _REMEDIES = {
     GROUP_MAX_SIZE_REACHED: "the brokers' group.max.size allows no more: stop another member, or raise it",
-    INCONSISTENT_GROUP_PROTOCOL: "the members have no assignor in common, or the group is not a consumer group: "
-    "compare partition.assignment.strategy and group.protocol, or use another group.id",
+    INCONSISTENT_GROUP_PROTOCOL: "`kcli groups list` shows the type of the group: members of a share group have "
+    "--group-type share; else they have no assignor in common: compare partition.assignment.strategy and group.protocol, "
+    "or use another group.id",
     INVALID_SESSION_TIMEOUT: "choose session.timeout.ms between the brokers' group.min.session.timeout.ms "
     "and group.max.session.timeout.ms",
     UNRELEASED_INSTANCE_ID: "another member has this group.instance.id: stop it, or choose another id",

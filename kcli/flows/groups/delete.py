@@ -130,8 +130,13 @@ class GroupDeletion(Change[Key, Group | None]):
         matching = [row.group_id for row in listing.groups if fnmatchcase(row.group_id, self.match)]
         own = means_own_groups(self.match)
         chosen = [name for name in matching if own or not is_own_group(name)]
-        but = " but kcli's own" if matching and not chosen else ""
-        self.nothing = f"no group matches {self.match}{but}, {OR_HIDDEN}"
+        if not (chosen or names or listing.errors):
+            but = " but kcli's own, which are deleted by their names" if matching else ""
+            raise NotFoundError(
+                f"no group matches {self.match}{but}",
+                why=f"nothing was deleted; the cluster has no other group with such a name, {OR_HIDDEN}",
+                do="`kcli groups list` lists the groups",
+            )
         self._hidden = hidden(admin, "groups") if chosen else []
         names |= dict.fromkeys(chosen)
         self._check(tuple(names))

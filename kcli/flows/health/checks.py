@@ -191,17 +191,22 @@ def _partitions(found: Observed, topics: Sequence[str]) -> Iterator[tuple[TopicP
 def _offline(found: Observed, demand: Demand, _now: int) -> Verdict:
     every = list(_partitions(found, demand.topics))
     offline = [tp for tp, part in every if is_offline(part) or part.leader in found.unreachable]
-    if not offline and (unread := [*found.unread.get(parts.TOPICS, ()), *_hidden(found, demand)]):
-        return _unread("offline-partitions", unread)
     ok = f"none of {counted(len(every), 'partition')}"
-    return _of_partitions(
+    verdict = _of_partitions(
         "offline-partitions", FAILED, offline, "{} without a leader that can be reached", ok
     )
+    return _unless_unread(verdict, _unseen(found, demand))
 
 
-def _hidden(found: Observed, demand: Demand) -> Sequence[KcliError]:
-    """That there are topics that this user may not see, unless some are named."""
-    return () if demand.topics else found.unread.get(parts.HIDDEN, ())
+def _unseen(found: Observed, demand: Demand) -> Sequence[KcliError]:
+    """Why partitions are not known: of topics with an error, and, unless some are named, of those that are hidden."""
+    hidden = () if demand.topics else found.unread.get(parts.HIDDEN, ())
+    return [*found.unread.get(parts.TOPICS, ()), *hidden]
+
+
+def _unless_unread(verdict: Verdict, unread: Sequence[KcliError]) -> Verdict:
+    """Unknown where all that was seen is well, and not all was seen."""
+    return _unread(verdict.check, unread) if verdict.status == OK and unread else verdict
 
 
 def _under_replicated(found: Observed, demand: Demand, _now: int) -> Verdict:
@@ -214,7 +219,10 @@ def _under_replicated(found: Observed, demand: Demand, _now: int) -> Verdict:
     most = demand.max_under_replicated
     status = OK if len(lagging) <= most else FAILED
     allowed = f", at most {most:,} allowed" if most else ""
-    return _of_partitions(check, status, lagging, "{} with replicas that are not in sync" + allowed, "none")
+    verdict = _of_partitions(
+        check, status, lagging, "{} with replicas that are not in sync" + allowed, "none"
+    )
+    return _unless_unread(verdict, _unseen(found, demand))
 
 
 def _adding(found: Observed, tp: TopicPartition) -> Collection[int]:
@@ -226,12 +234,13 @@ def _by_rules(
     found: Observed, demand: Demand, holds: Callable[[TopicRules, PartitionView], bool]
 ) -> tuple[list[TopicPartition], Sequence[KcliError]]:
     """The partitions with a leader for which this holds; and why that is not known of others."""
+    unread = [*_unseen(found, demand), *found.unread.get(parts.CONFIGS, ())]
     chosen = [
         tp
         for tp, part in _partitions(found, demand.topics)
         if not is_offline(part) and tp.topic in found.rules and holds(found.rules[tp.topic], part)
     ]
-    return chosen, found.unread.get(parts.CONFIGS, ())
+    return chosen, unread
 
 
 def _under_min_isr(found: Observed, demand: Demand, _now: int) -> Verdict:
@@ -242,17 +251,14 @@ def _under_min_isr(found: Observed, demand: Demand, _now: int) -> Verdict:
         return rules.refuses(part) or (not elects and remaining(part, live, rules, elects=False).stuck)
 
     below, unread = _by_rules(found, demand, refuses)
-    if not below and unread:
-        return _unread("under-min-isr", unread)
-    return _of_partitions("under-min-isr", FAILED, below, "{} that refuse records with acks=all", "none")
+    verdict = _of_partitions("under-min-isr", FAILED, below, "{} that refuse records with acks=all", "none")
+    return _unless_unread(verdict, unread)
 
 
 def _at_min_isr(found: Observed, demand: Demand, _now: int) -> Verdict:
     tight, unread = _by_rules(found, demand, TopicRules.is_tight)
-    if not tight and unread:
-        return _unread("at-min-isr", unread)
     text = "{} with no more replicas in sync than min.insync.replicas"
-    return _of_partitions("at-min-isr", WARNING, tight, text, "none")
+    return _unless_unread(_of_partitions("at-min-isr", WARNING, tight, text, "none"), unread)
 
 
 def _preferred(found: Observed, demand: Demand, _now: int) -> Verdict:
@@ -262,7 +268,8 @@ def _preferred(found: Observed, demand: Demand, _now: int) -> Verdict:
         if not is_offline(part) and not leader_is_preferred(part)
     ]
     text = "{} led by another replica than the preferred one"
-    return _of_partitions("preferred-leaders", WARNING, others, text, "all partitions have theirs")
+    verdict = _of_partitions("preferred-leaders", WARNING, others, text, "all partitions have theirs")
+    return _unless_unread(verdict, _unseen(found, demand))
 
 
 def _reassignments(found: Observed, demand: Demand, _now: int) -> Verdict:
@@ -318,12 +325,13 @@ def _coordinators(check: str, noun: str, of: Coordinated, unread: Sequence[KcliE
     return Verdict(check, OK, f"{counted(len(of.names), noun)} answered for", count=0)
 
 
-def _transactions(found: Observed, _demand: Demand, now: int) -> Verdict:
+def _transactions(found: Observed, demand: Demand, now: int) -> Verdict:
     check = "hanging-transactions"
     if found.transactions is None:
         return _unread(check, found.unread.get(parts.TRANSACTIONS, ()))
     findings = list(transaction_checks.judge(found.transactions, now))
     errors = [*found.transactions.coordinated.errors, *(error for _tps, error in found.transactions.unread)]
+    errors += _unseen(found, demand)
     for status in (FAILED, WARNING):
         some = [one for one in findings if one.status == status and one.check != "coordinators"]
         if some:
@@ -373,20 +381,17 @@ def foreseen(found: Observed, demand: Demand) -> list[Verdict]:
         _clients_ahead("group-coordinators", "group", found.groups, ahead),
         _clients_ahead("transaction-coordinators", "transactional id", found.transactional_ids, ahead),
     ]
-    configs = found.unread.get(parts.CONFIGS, ())
-    gaps = {
-        "offline-partitions": _hidden(found, demand),
+    unseen = _unseen(found, demand)
+    configs = [*unseen, *found.unread.get(parts.CONFIGS, ())]
+    gaps: dict[str, Sequence[KcliError]] = {
+        "offline-partitions": unseen,
         "under-min-isr": configs,
         "unclean-leaders": configs,
         "group-coordinators": found.unread.get(parts.GROUPS, ()),
         "transaction-coordinators": found.unread.get(parts.IDS, ()),
     }
     return [
-        replace(
-            _unread(one.check, gaps[one.check]) if one.status == OK and gaps.get(one.check) else one,
-            if_stopped=demand.stopped,
-        )
-        for one in verdicts
+        replace(_unless_unread(one, gaps.get(one.check, ())), if_stopped=demand.stopped) for one in verdicts
     ]
 
 

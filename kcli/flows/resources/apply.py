@@ -30,6 +30,7 @@ from kcli.flows.configs.alter import ConfigAlterOfEach
 from kcli.flows.configs.key_changes import NoKeyError
 from kcli.flows.configs.resources import ALL_BROKERS, shown_name
 from kcli.flows.groups.delete_offsets import OffsetDeletion
+from kcli.flows.permitted import hidden
 from kcli.flows.quotas.alter import QuotaAlteration
 from kcli.flows.reassign.change import Moving
 from kcli.flows.reassign.placement import TopicPlacement, Wanted
@@ -136,6 +137,7 @@ class Apply(StagedChange):
         self.wish, self.how = wish, how
         self._wanted = {one.ref: one for one in wish.resources}
         self._located: dict[int, KcliError] = {}
+        self._hidden: list[str] = []
 
     # what is to be done
 
@@ -143,6 +145,7 @@ class Apply(StagedChange):
         """The stages of what differs; the rest is as wanted, or could not be read."""
         wish = self.wish
         found = compare(admin, wish.resources, exact=wish.exact, prune=wish.prune, match=wish.match)
+        self._hidden = hidden(admin, "topics") if Kind.TOPIC in wish.prune else []
         sorted_, asked = _Sorted(), {}
         moving = self._moving(admin)
         for one in found.items:
@@ -303,6 +306,11 @@ class Apply(StagedChange):
         if isinstance(stage.change, TopicCreation):
             made = (item for item in stage.plan if item.outcome is Outcome.DONE)
             self.keep_ids({item.key: item.facts.topic_id or "" for item in made})
+
+    def warnings(self, plan: Sequence[StepItem]) -> Iterator[str]:
+        """With it that what is in no file need not all be known."""
+        yield from self._hidden
+        yield from super().warnings(plan)
 
     def unchanged(self, plan: Sequence[StepItem]) -> Iterator[str]:
         """That all is as wanted."""

@@ -41,12 +41,13 @@ def document_text(resource: Resource) -> str:
     return "".join(f"{line}\n" for line in yaml_lines(document(resource))).replace("${", "$${")
 
 
-def file_text(resources: Iterable[Resource], missing: Iterable[Missing] = ()) -> str:
-    """All documents, in this order; above them, as comments, what could not be read."""
-    lacks = [
-        f"# incomplete: {visible_line(f'{part.what} could not be read: {part.why}')}\n" for part in missing
-    ]
-    return "".join(lacks) + _SEPARATOR.join(map(document_text, resources))
+def file_text(
+    resources: Iterable[Resource], missing: Iterable[Missing] = (), hidden: Iterable[str] = ()
+) -> str:
+    """All documents, in this order; above them, as comments, what could not be read, and what may be hidden."""
+    lacks = [*(f"{part.what} could not be read: {part.why}" for part in missing), *hidden]
+    head = "".join(f"# incomplete: {visible_line(text)}\n" for text in lacks)
+    return head + _SEPARATOR.join(map(document_text, resources))
 
 
 def secrets_of(resource: Resource) -> list[str]:

@@ -8,12 +8,17 @@ from typing import Any, ClassVar
 from kcli.account.change import Change, Found, Item, Question, is_lost, planned
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
+from kcli.core.admin.configs import ConfigKind, ConfigResource
 from kcli.core.admin.delegation_tokens import (
     NOT_FOUND,
+    OWNER_MISMATCH,
     SEE,
     SERVER_DEFAULT,
     DelegationToken,
+    Principal,
     check_encrypted,
+    login_principal,
+    refusal,
 )
 from kcli.core.classes import NamedTuple
 from kcli.core.clock import wall_ms
@@ -27,6 +32,9 @@ from kcli.output.tables import Column
 
 _LATEST = "cannot be renewed beyond this time"
 _GONE = "it is removed"
+_PERIOD = "delegation.token.expiry.time.ms"
+_CLOCKS_DIFFER_MS = 600_000
+"""By so much at most, or the read-back would not tell what brokers granted."""
 
 
 class Expiry(NamedTuple):
@@ -45,8 +53,16 @@ class ExpiryNotMovedError(KcliError):
     exit_code = ExitCode.REFUSED
 
 
+class TooLongError(KcliError):
+    """Brokers renew a token for less than what was asked for."""
+
+    exit_code = ExitCode.REFUSED
+
+
 class ExpiryChange(Change[str, Expiry]):
-    """Another expiry of tokens, by their ids: ``period_ms`` from when brokers receive it."""
+    """Another expiry of tokens, by their ids: ``period_ms`` from when brokers receive it. ``dry``: nothing will be
+    changed, so the plan says what brokers would refuse.
+    """
 
     item_meaning = "A delegation token."
     columns = (
@@ -57,10 +73,11 @@ class ExpiryChange(Change[str, Expiry]):
         EXPIRES_IN,
     )
     verb: ClassVar[str]
+    doing: ClassVar[str]
     done: ClassVar[str]
 
-    def __init__(self, ids: Sequence[str], period_ms: int) -> None:
-        self.ids, self.period_ms = tuple(dict.fromkeys(ids)), period_ms
+    def __init__(self, ids: Sequence[str], period_ms: int, *, dry: bool = False) -> None:
+        self.ids, self.period_ms, self._dry = tuple(dict.fromkeys(ids)), period_ms, dry
         self._confirmed: dict[str, int | None] = {}
         self._lost: set[str] = set()
 
@@ -70,19 +87,39 @@ class ExpiryChange(Change[str, Expiry]):
 
     def decide(self, admin: Admin) -> list[ExpiryItem]:
         """An item for each id; refused where this client sees no such token."""
-        tokens = {token.id: token for token in admin.describe_tokens()}
-        return [self._item(one, tokens.get(one), list(tokens)) for one in self.ids]
+        tokens = {token.id: token for token in self.tokens(admin)}
+        client = login_principal(admin.cluster.options) if self._dry else None
+        return [self._item(one, tokens.get(one), list(tokens), client) for one in self.ids]
 
-    def _item(self, token_id: str, token: DelegationToken | None, known: list[str]) -> ExpiryItem:
+    def tokens(self, admin: Admin) -> list[DelegationToken]:
+        """Those that this client sees, and what else it takes to decide."""
+        return admin.describe_tokens()
+
+    def _item(
+        self, token_id: str, token: DelegationToken | None, known: list[str], client: Principal | None
+    ) -> ExpiryItem:
         if token is None:
             return Item(token_id, Expiry(None), Outcome.REFUSED, no_token(token_id, known))
         if note := self.needless(token, wall_ms()):
             return Item(token_id, Expiry(token, token.expires_at), Outcome.UNCHANGED, note=note)
+        if client is not None and client not in (token.owner, *token.renewers):
+            return Item(
+                token_id,
+                Expiry(token),
+                Outcome.REFUSED,
+                refusal(OWNER_MISMATCH, f"{self.doing} token {token_id}"),
+            )
+        if too_long := self.too_long(token, wall_ms()):
+            return Item(token_id, Expiry(token), Outcome.REFUSED, too_long)
         return Item(token_id, Expiry(token))
 
     def needless(self, token: DelegationToken, now: int) -> str:  # noqa: ARG002
         """Why nothing has to be done; empty where something has."""
         return ""
+
+    def too_long(self, token: DelegationToken, now: int) -> KcliError | None:  # noqa: ARG002
+        """The error where brokers are known not to give it so long."""
+        return None
 
     def target(self, token: DelegationToken) -> str:
         """When it will expire, for people."""
@@ -93,7 +130,7 @@ class ExpiryChange(Change[str, Expiry]):
         now = wall_ms()
         lines = [f"{self.verb} {counted(len(planned(plan)), 'delegation token')}:"]
         for item in plan:
-            if (token := item.facts.token) is not None:
+            if (token := item.facts.token) is not None and item.outcome is not Outcome.REFUSED:
                 end = item.note or f"→ {self.target(token)}"
                 lines.append(f"  {token.id} of {token.owner}: expires {when(token.expires_at, now)} {end}")
         return "\n".join(visible_line(line) for line in lines)
@@ -143,7 +180,7 @@ class ExpiryChange(Change[str, Expiry]):
     def _found(self, item: ExpiryItem, expires_at: int | None, *, wrong: bool) -> Found[Expiry]:
         facts = item.facts._replace(new=expires_at)
         if not wrong:
-            return Found(facts, note=_GONE if expires_at is None else "")
+            return Found(facts, self.less(facts), note=_GONE if expires_at is None else "")
         shown = "is not there" if expires_at is None else f"expires {when(expires_at, wall_ms())}"
         error = ExpiryNotMovedError(
             f"token {item.key} was {self.done}, but {shown}",
@@ -151,6 +188,10 @@ class ExpiryChange(Change[str, Expiry]):
             do=SEE,
         )
         return Found(facts, error)
+
+    def less(self, facts: Expiry) -> KcliError | None:  # noqa: ARG002
+        """The error where brokers gave it less than what was asked for."""
+        return None
 
     def row(self, item: ExpiryItem) -> dict[str, Any]:
         """The values of the columns."""
@@ -179,7 +220,37 @@ class TokenRenewal(ExpiryChange):
     kind = "TokenRenew"
     printed_by = "tokens renew"
     verb = "Renew"
+    doing = "renewing"
     done = "renewed"
+    _most_ms: int | None = None
+
+    def tokens(self, admin: Admin) -> list[DelegationToken]:
+        """KRaft brokers renew for their own period at most; where they do not say it, what is read back tells."""
+        if self.period_ms == SERVER_DEFAULT:
+            return super().tokens(admin)
+        found: list[DelegationToken]
+        found, has_limit, period = admin.together(
+            admin.describe_tokens, lambda: _is_kraft(admin), lambda: _period_of_brokers(admin)
+        )
+        self._most_ms = period if has_limit else None
+        return found
+
+    def too_long(self, token: DelegationToken, now: int) -> KcliError | None:
+        """Where the brokers' period is shorter, and its longest life is not."""
+        most = self._most_ms
+        if most is None or min(now + self.period_ms, token.max_at) <= now + most:
+            return None
+        return _too_long(f"token {token.id} cannot be renewed for so long", duration_text(most / 1000))
+
+    def less(self, facts: Expiry) -> KcliError | None:
+        """Where it expires before the period is over, and before the end of its longest life."""
+        if self.period_ms == SERVER_DEFAULT or facts.token is None or facts.new is None:
+            return None
+        wanted = min(wall_ms() + self.period_ms, facts.token.max_at)
+        if facts.new >= wanted - _CLOCKS_DIFFER_MS:
+            return None
+        what = f"token {facts.token.id} was renewed, but expires {when(facts.new, wall_ms())}"
+        return _too_long(what, duration_text((facts.new - wall_ms()) / 1000))
 
     def needless(self, token: DelegationToken, now: int) -> str:
         """Where it expires at its latest already."""
@@ -208,19 +279,49 @@ class TokenRenewal(ExpiryChange):
         return dict(admin.renew_tokens(tokens, self.period_ms))
 
 
+def _is_kraft(admin: Admin) -> bool:
+    """Whether it is known to be."""
+    try:
+        admin.describe_quorum()
+    except KcliError:
+        return False
+    return True
+
+
+def _period_of_brokers(admin: Admin) -> int | None:
+    """In ms; None where it is not known."""
+    resource = ConfigResource(ConfigKind.BROKER, str(min(admin.cluster.view.nodes)))
+    try:
+        entries = admin.describe_configs([resource], keys=[_PERIOD])[resource]
+    except KcliError:
+        return None
+    if isinstance(entries, KcliError):
+        return None
+    return next((int(entry.value) for entry in entries if entry.name == _PERIOD and entry.value), None)
+
+
+def _too_long(what: str, most: str) -> TooLongError:
+    return TooLongError(
+        what,
+        why=f"brokers renew a token for at most {most} at a time: their {_PERIOD}",
+        do="leave out --for, and renew it again before then",
+    )
+
+
 class TokenEnd(ExpiryChange):
     """Has tokens expire in ``period_ms``; SERVER_DEFAULT removes them at once."""
 
     kind = "TokenExpire"
     printed_by = "tokens expire"
     verb = "Expire"
+    doing = "expiring"
     done = "expired"
 
-    def target(self, token: DelegationToken) -> str:  # noqa: ARG002
+    def target(self, token: DelegationToken) -> str:
         """The time, or that it is removed."""
         if self.period_ms == SERVER_DEFAULT:
             return "at once; nobody can make it again"
-        return f"in {duration_text(self.period_ms / 1000)}"
+        return f"in {duration_text(self.period_ms / 1000)}, at the latest {when(token.max_at, wall_ms())}"
 
     def send(self, admin: Admin, tokens: Sequence[DelegationToken]) -> dict[str, int | KcliError | None]:
         """Has them expire. One that is to be removed, and is not there, is as it should be: an earlier attempt, whose

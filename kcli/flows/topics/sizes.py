@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kcli.account.survey import Missing, Survey
@@ -12,6 +12,7 @@ from kcli.core.classes import NamedTuple
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
+from kcli.flows.partition_failures import partition_names
 
 if TYPE_CHECKING:
     from kcli.core.admin.brokers import LogDir
@@ -29,7 +30,7 @@ class TopicSize(NamedTuple):
 
 
 def topic_sizes(admin: Admin, topics: Sequence[TopicInfo]) -> Survey[dict[str, TopicSize]]:
-    """The size of each topic by name; brokers or directories are missing.
+    """The size of each topic by name; brokers, directories or replicas are missing.
 
     For a partition without a leader the largest replica counts. Future replicas, which are being moved to another
     directory, are ignored.
@@ -45,9 +46,44 @@ def topic_sizes(admin: Admin, topics: Sequence[TopicInfo]) -> Survey[dict[str, T
         if directory.error is not None
     ]
     sizes = _by_replica(responses)
-    return Survey(
-        {topic.name: _size(topic, sizes) for topic in topics}, [Missing.of(error) for error in errors]
-    )
+    missing = [*map(Missing.of, errors), *_unreported(topics, responses, sizes)]
+    return Survey({topic.name: _size(topic, sizes) for topic in topics}, missing)
+
+
+def _unreported(
+    topics: Sequence[TopicInfo],
+    responses: Mapping[int, list[LogDir] | KcliError],
+    sizes: Mapping[TopicPartition, Mapping[int, int]],
+) -> Iterator[Missing]:
+    """The replicas that no error above stands for: of brokers that are down, or that do not have them (yet)."""
+    told = {
+        broker
+        for broker, found in responses.items()
+        if isinstance(found, KcliError) or any(directory.error is not None for directory in found)
+    }
+    unreported: dict[int, list[TopicPartition]] = {}
+    for topic in topics:
+        for part in topic.partitions:
+            tp = TopicPartition(topic.name, part.partition)
+            for broker in part.replicas:
+                if broker not in told and broker not in sizes.get(tp, ()):
+                    unreported.setdefault(broker, []).append(tp)
+    for broker, partitions in sorted(unreported.items()):
+        named = partition_names(partitions)
+        error = (
+            KcliError(
+                f"the log directories of broker {broker} do not have {named}",
+                why="their replicas are being created or deleted there",
+                do="run this again",
+            )
+            if broker in responses
+            else KcliError(
+                f"the sizes of {named} on broker {broker} are unknown",
+                why=f"broker {broker} is down",
+                do="bring it back, and run this again",
+            )
+        )
+        yield Missing(f"the sizes of {named} on broker {broker}", f"broker {broker}", error)
 
 
 def _by_replica(

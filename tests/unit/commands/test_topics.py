@@ -244,12 +244,31 @@ def test_delete_without_an_answer_does_nothing(admin: StandIn) -> None:
 def test_sizes_are_of_the_leaders_and_unknown_where_a_broker_did_not_answer(admin: StandIn) -> None:
     known = {item["name"]: (item["size_bytes"], item["disk_bytes"]) for item in items("list", "--with-size")}
     assert known == {"orders": (3_001, 6_002), "pay": (None, None)}
+    assert missing_sizes() == {
+        "the sizes of pay-0 on broker 1": "their replicas are being created or deleted there",
+        "the sizes of pay-0 on broker 2": "their replicas are being created or deleted there",
+    }
     admin.second_broker = TimedOutError("describing the log directories of broker 2")
     done = kcli("list", "--with-size", "-o", "json")
     assert (done.return_value, json.loads(done.stdout)["items"][0]["size_bytes"]) == (6, 3_001)
     assert json.loads(done.stdout)["items"][0]["disk_bytes"] is None
     assert "3.0 kB" in kcli("list", "--with-size", "-o", "table").stdout
     assert " 3001" in kcli("list", "--with-size").stdout
+
+
+def missing_sizes() -> dict[str, str]:
+    """What is missing by what it is, with the reason; nothing that is null is missing without one."""
+    done = kcli("list", "--with-size", "-o", "json")
+    document = json.loads(done.stdout)
+    assert (done.return_value, document["complete"]) == (6, False)
+    return {part["what"]: part["why"] for part in document["missing"]}
+
+
+def test_sizes_on_a_broker_that_is_down_are_missing(admin: StandIn) -> None:
+    gone = PartitionView(0, -1, 4, (3,), (3,), (3,))
+    admin.topics = {"pay": TopicInfo("pay", "id", False, (gone,))}
+    assert items("list", "--with-size")[0]["size_bytes"] is None
+    assert missing_sizes() == {"the sizes of pay-0 on broker 3": "broker 3 is down"}
 
 
 def test_sorted_by_size_the_largest_comes_first_and_what_is_unknown_last(admin: StandIn) -> None:

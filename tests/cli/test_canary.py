@@ -22,6 +22,7 @@ import pexpect
 import pytest
 
 from kcli.core.admin.admin import Admin
+from kcli.core.clock import wall_ms
 from kcli.core.cluster.brokers import Brokers
 from kcli.exporter.exposition import OPENMETRICS
 from kcli.flows.monitor.monitor import Monitor
@@ -126,6 +127,7 @@ def assert_clean(*texts: str) -> None:
 def cluster() -> Iterator[FakeCluster]:
     with FakeCluster(1) as found:
         fill(found)
+        found.tokens.add(wall_ms(), "alice", token_id="token-of-a")
         found.settings.sasl = Sasl(users={"alice": CANARY})
         yield found
 

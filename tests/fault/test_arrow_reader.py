@@ -25,6 +25,7 @@ from kcli.core.errors import (
     TimedOutError,
 )
 from kcli.core.kernels.active import crc32c
+from kcli.core.options import ConsumerOptions
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.records.batch import CRC_START, HEADER_SIZE, LENGTH_END
 from kcli.core.types import Record, TopicPartition
@@ -348,8 +349,10 @@ def test_without_records_there_is_a_table_with_columns(cluster: FakeCluster) -> 
 
 def test_nothing_is_committed(cluster: FakeCluster) -> None:
     append(cluster, T0, records(3))
-    pa.table(topic_of(cluster, group_id="g"))
+    pa.table(read_topic("t", ConsumerOptions(bootstrap_servers=cluster.bootstrap, group_id="g")))
     assert not cluster.seen(OffsetCommitRequest)
+    with pytest.raises(ConfigError, match="group_id has no effect on read_topic"):
+        topic_of(cluster, group_id="g")
 
 
 def test_a_start_beyond_the_end_names_the_parameter_and_no_option_of_commands(cluster: FakeCluster) -> None:

@@ -13,18 +13,21 @@ from xdist.scheduler import LoadFileScheduling
 SHARED = ("kafka3", "secure_kafka", "spark")
 """Fixtures; each is the name of the unit of work that all its files are."""
 LONG = (
+    "test_reset_app.py",
+    "test_groups.py",
     "test_engine_table.py",
     "test_stories.py",
+    "test_share_groups_changed.py",
     "test_sandbox.py",
-    "test_groups.py",
-    "test_group_zookeeper.py",
-    "test_fetching.py",
-    "test_demo.py",
     "test_transactions.py",
-    "test_live_rewinds.py",
-    "test_rewind_ledger.py",
-    "test_access_commands.py",
-    "test_topics_command.py",
+    "test_mirror.py",
+    "test_sandbox_download.py",
+    "test_authentication_command.py",
+    "test_group_zookeeper.py",
+    "test_exporter_command.py",
+    "test_fetching.py",
+    "test_offline_state.py",
+    "test_demo.py",
 )
 """Names of files, the longest first."""
 

@@ -105,7 +105,7 @@ test: check
 	@rm -rf $(FAILED)
 	@{ nice $(call PHASE,computing) -n 2 --dist worksteal -m 'computing and not integration and $(QUICK)' $(SUITES) $(PYTEST_ARGS) $(call GOES_ON,computing); } >$(BESIDE) 2>&1 & beside=$$!; \
 	{ $(call PHASE,waiting) -n 8 --dist worksteal -m 'not integration and not computing and $(QUICK)' $(SUITES) $(PYTEST_ARGS) $(call GOES_ON,waiting); } && \
-	{ $(call PHASE,integration) -n 5 --dist loadfile -m 'integration and $(QUICK)' $(SUITES) $(PYTEST_ARGS) $(call GOES_ON,integration); }; waited=$$?; \
+	{ $(call PHASE,integration) -n 4 --dist loadfile -m 'integration and $(QUICK)' $(SUITES) $(PYTEST_ARGS) $(call GOES_ON,integration); }; waited=$$?; \
 	wait $$beside; computed=$$?; cat $(BESIDE); [ $$waited -eq 0 ] && [ $$computed -eq 0 ] && $(PY) -m tests.checks.once_more $(PYTEST_ARGS)
 
 # What takes long and seldom breaks alone: processes killed at every step, pages of documentation typed from beginning to

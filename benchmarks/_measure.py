@@ -25,6 +25,7 @@ class Run:
     stdin: Path | None = None
     environ: dict[str, str] = field(default_factory=dict)
     stdout: Path | None = None
+    codes: tuple[int, ...] = (0,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def measure(run: Run) -> Cost:
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         process.stderr.close()
-    if process.returncode:
+    if process.returncode not in run.codes:
         raise FailedRunError(f"{run.argv[0]} ended with {process.returncode}: {said.decode()[-500:]}")
     return Cost(usage.ru_utime + usage.ru_stime, time.monotonic() - started, usage.ru_maxrss / 1_000)
 

@@ -127,9 +127,8 @@ def _cluster(kind: str, words: Sequence[str | None]) -> ClusterWords | None:
     found = cluster_words(words)
     if found is None or words[1:2] != ["mirror"]:
         return found
-    side = _side(words, "--from") or _side(
-        words, "--to"
-    )  # its other topics are those of no cluster that is named
+    # Without them its topics are those of no cluster that is named.
+    side = _side(words, "--from") or _side(words, "--to")
     if side is None:
         return None
     by_address = ":" in side and not side.startswith(SANDBOX)

@@ -137,8 +137,8 @@ def check_outputs(asked: ProduceOptions) -> None:
     others = outputs[1:]
     others += [] if asked.is_one else [("input", name) for name in asked.files or ("-",)]
     for flag, path in outputs:
+        same = _file_of(path)
         for other, name in others:
-            same = _file_of(path)
             if other != flag and same is not None and same == _file_of(name):
                 raise usage(
                     f"kcli produce: {flag} and {other} are one file, {path}",

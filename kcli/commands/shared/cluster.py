@@ -116,10 +116,10 @@ def warn_of_hidden(inv: Invocation, admin: Admin, what: str, *, unsure: bool = F
     warning = ""
     if inv.missing:
         return warning
-    from kcli.flows.permitted import may_be_more, may_see_all  # few runs need it
+    from kcli.flows.permitted import hidden  # few runs need it
 
-    if not may_see_all(lambda: admin.describe_cluster(include_operations=True)):
-        warning = may_be_more(what)
+    if more := hidden(admin, what):
+        (warning,) = more
     elif unsure:
         warning = (
             "there may be more groups: without DESCRIBE on topic __consumer_offsets it cannot be seen whether each has "

@@ -23,7 +23,7 @@ from kcli.flows.groups.app_offsets import ResetRequest, app_remedies, offsets_pl
 from kcli.flows.groups.description import SHARE
 from kcli.flows.groups.internal_topics import InternalTopics, internal_topics, may_be_internal, of_topology
 from kcli.flows.groups.nearest import name_nearest
-from kcli.flows.permitted import may_be_more, may_see_all
+from kcli.flows.permitted import hidden
 from kcli.flows.rewind import text
 from kcli.flows.rewind.change import CHANGE as OFFSET_CHANGE
 from kcli.flows.rewind.change import COLUMNS, FOUND, REASON, UNDO, Offset, OffsetsChange, Place
@@ -168,8 +168,7 @@ class AppReset(Change[Place, Facts]):
         self._deletion = TopicDeletion(fit)
         deleted = {item.key: item for item in self._deletion.decide(admin)} if fit else {}
         self._warnings = [*self._deletion.warnings([]), *self._left_text()]
-        if not may_see_all(lambda: admin.describe_cluster(include_operations=True)):
-            self._warnings.append(may_be_more("topics and groups"))
+        self._warnings += hidden(admin, "topics and groups")
         sizes = self._sizes(admin, [name for name, item in deleted.items() if item.facts is not None])
         refusal = self._refusal() or self._unlisted()
         for name in names:

@@ -145,9 +145,9 @@ class Apply(StagedChange):
         """The stages of what differs; the rest is as wanted, or could not be read."""
         wish = self.wish
         found = compare(admin, wish.resources, exact=wish.exact, prune=wish.prune, match=wish.match)
-        self._hidden = hidden(admin, "topics") if Kind.TOPIC in wish.prune else []
         sorted_, asked = _Sorted(), {}
-        moving = self._moving(admin)
+        listed = ["topics"] if Kind.TOPIC in wish.prune else []
+        moving, self._hidden = admin.together(lambda: self._moving(admin), lambda: hidden(admin, *listed))
         for one in found.items:
             if one.wanted is None and _is_kept(one.ref):
                 continue

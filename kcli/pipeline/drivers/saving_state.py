@@ -10,7 +10,7 @@ from kcli.core.clock import wall_ms
 from kcli.core.errors import AuthError, KcliError, UnsupportedError
 from kcli.flows.groups.description import SHARE
 from kcli.flows.mirror.topics.survey import configs_of
-from kcli.flows.permitted import may_be_more, may_see_all
+from kcli.flows.permitted import hidden
 from kcli.flows.transfer.exporting import export_offsets
 from kcli.output.template import rfc3339
 from kcli.pipeline.saved_state import (
@@ -63,8 +63,8 @@ def read_groups(admin: Admin, cluster: str, names: Collection[str], lacks: Lacks
                 PartitionPosition(one.partition, one.offset, one.metadata or "")
             )
         missing += _share_groups(admin, names)
-        if not missing and not may_see_all(lambda: admin.describe_cluster(include_operations=True)):
-            missing.append(Missing("groups that cannot be listed", "", AuthError(may_be_more("groups"))))
+        if not missing and (more := hidden(admin, "groups")):
+            missing.append(Missing("groups that cannot be listed", "", AuthError(*more)))
         elif not missing and found.unsure:
             missing.append(Missing("groups without a coordinator", "", AuthError(_UNSURE)))
     except KcliError as error:

@@ -437,3 +437,46 @@ def test_the_configuration_has_the_keys_of_the_type(world: World) -> None:
     assert world.undo().code == 0
     (item,) = world("groups describe s --config -o json").items
     assert {row["source"] for row in item["configs"]} == {"default"}
+
+
+# --- documents of offsets ------------------------------------------------------------------------------------------
+
+
+def offsets_document(group: str, offsets: dict[TopicPartition, int]) -> dict[str, Any]:
+    topics: dict[str, dict[str, int]] = {}
+    for tp, offset in offsets.items():
+        topics.setdefault(tp.topic, {})[str(tp.partition)] = offset
+    return {
+        "apiVersion": "kcli/v1", "kind": "GroupOffsets", "metadata": {"name": group}, "spec": {"offsets": topics}
+    }  # fmt: skip
+
+
+def test_offsets_of_streams_groups_are_exported_and_share_groups_are_left_out_by_number(world: World) -> None:
+    """A document has no type, and would make a classic group of the name of a share group."""
+    commit(world.cluster, "app", {T1: OffsetAndMetadata(7)})
+    world.cluster.add_group(StreamsGroup("app", {"0": ["t"]}))
+    for chosen, groups, left_out in (
+        ("", ["app", "g"], 2),
+        ("--match app", ["app"], 0),
+        ("--match s", [], 1),
+    ):
+        done = world(f"export GroupOffsets {chosen} -o json")
+        assert [item["document"]["metadata"]["name"] for item in done.items] == groups
+        counted = f"{left_out} share group{'s' if left_out > 1 else ''} left out, since GroupOffsets"
+        assert (counted in done.err) is ("left out" in done.err) is bool(left_out)
+        assert "nothing matches" not in done.err
+        assert (f"# incomplete: {counted}" in world(f"export GroupOffsets {chosen}").out) is bool(left_out)
+    type_remedy("`kcli groups export --all --format ndjson` has them", done.err, world.cluster.bootstrap)
+
+
+def test_a_document_is_compared_with_the_start_offsets_and_sets_those_that_differ(world: World) -> None:
+    """What is acknowledged after a start offset that is as wanted is not forgotten."""
+    file = world.folder / "offsets.json"
+    file.write_text(json.dumps(offsets_document("s", {**STARTS, T1: 4})))
+    (differs,) = world(f"diff {file} -o json", code=8).items
+    assert "exist" not in world(f"diff {file}", code=8).out
+    assert differs["name"] == "s"
+    world(f"apply {file} --yes")
+    assert world.starts() == {**STARTS, T1: 4}
+    assert world("groups lag s -o json").items[0]["lag_records"] == 11  # of 15, 4 are acknowledged
+    world(f"diff {file}")

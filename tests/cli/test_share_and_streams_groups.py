@@ -171,6 +171,33 @@ def test_kafkas_form_leaves_out_no_group_unsaid(
     )
 
 
+@pytest.mark.parametrize(
+    ("group", "limit", "known"),
+    [
+        ("idle-share", "--max-lag 100", True),
+        ("idle-share", "--max-lag-time 1000000h", True),
+        ("classic", "--max-lag 100", False),  # it has committed nothing for a partition of its topic
+        ("shared", "--max-lag 100", False),  # a partition has no start offset yet
+        ("shared", "--max-lag-time 1000000h", False),
+        ("app", "--max-lag 100", False),  # a member reads a partition without a commit
+    ],
+)
+def test_a_limit_that_was_not_compared_with_all_lag_says_so(
+    cluster: FakeCluster, group: str, limit: str, known: bool
+) -> None:
+    done = run(cluster, f"groups lag {group} {limit} -q")
+    assert done.code == 0
+    assert ("only lag that could be read was compared with the limit" in done.err) is not known
+    assert bool(done.out) is not known
+
+
+def test_a_sum_says_how_many_partitions_are_not_in_it(cluster: FakeCluster) -> None:
+    (row,) = run(cluster, "groups lag shared --by group -o json").items
+    assert row["lag_records"] == 3
+    assert "1 of 3 partitions without a start offset" in row["note"]
+    assert "in 1 of 3 partitions, not known in 1" in run(cluster, "groups why shared").out
+
+
 def test_the_records_around_a_start_offset_are_shown_as_those_around_a_commit(cluster: FakeCluster) -> None:
     (shared,) = run(cluster, "groups describe shared --peek 4 -o json").items
     assert [

@@ -480,3 +480,21 @@ def test_a_document_is_compared_with_the_start_offsets_and_sets_those_that_diffe
     assert world.starts() == {**STARTS, T1: 4}
     assert world("groups lag s -o json").items[0]["lag_records"] == 11  # of 15, 4 are acknowledged
     world(f"diff {file}")
+
+
+# --- members -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["delete live", "delete-offsets live -t t", "rewind live --to earliest --topic t", "remove-members live"],
+)
+def test_nobody_is_told_to_remove_members_that_cannot_be_removed(world: World, line: str) -> None:
+    said = world(f"groups {line} --yes", code=7).err
+    assert "stop them" in said
+    assert "kcli groups remove-members" not in said
+
+
+def test_a_share_group_goes_on_at_the_log_start(world: World) -> None:
+    world.cluster.delete_records(*T1, 15)
+    assert "it goes on at the log start" in world("groups why s", code=6).out  # the fake has no log of commits

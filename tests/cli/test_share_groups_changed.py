@@ -497,4 +497,6 @@ def test_nobody_is_told_to_remove_members_that_cannot_be_removed(world: World, l
 
 def test_a_share_group_goes_on_at_the_log_start(world: World) -> None:
     world.cluster.delete_records(*T1, 15)
-    assert "it goes on at the log start" in world("groups why s", code=6).out  # the fake has no log of commits
+    assert (
+        "it goes on at the log start" in world("groups why s", code=6).out
+    )  # the fake has no log of commits

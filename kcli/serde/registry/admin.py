@@ -116,7 +116,10 @@ class RegistryAdmin:
     def version(self, subject: str, version: int | str, *, deleted: bool = False) -> Schema:
         """A version, or the ``latest``; SchemaNotFoundError."""
         path = _with(f"/subjects/{quoted(subject)}/versions/{version}", deleted=deleted)
-        return schema_of(self._ask("GET", path), path)
+        found = _numbered(schema_of(self._ask("GET", path), path), path)
+        if isinstance(version, int) and found.version != version:
+            raise unusable(path, f"it is version {found.version}")
+        return found
 
     def versions(self, subject: str, *, deleted: bool = False) -> list[Registered]:
         """All versions with their schemas, in their order; empty where the subject does not exist."""
@@ -144,7 +147,7 @@ class RegistryAdmin:
         """The version of the subject that has this schema, as the registry compares them; None without one."""
         path = _with(f"/subjects/{quoted(subject)}", deleted=deleted)
         try:
-            return schema_of(self._ask("POST", path, body_of(schema)), path)
+            return _numbered(schema_of(self._ask("POST", path, body_of(schema)), path), path)
         except SchemaNotFoundError:
             return None
 
@@ -324,6 +327,13 @@ def _content(schema: Schema) -> Any:
 def _with(path: str, **flags: bool) -> str:
     given = "&".join(f"{name}=true" for name, given in flags.items() if given)
     return f"{path}?{given}" if given else path
+
+
+def _numbered(schema: Schema, path: str) -> Schema:
+    """A version of a subject has a number and an id, by which it is deleted, exported and read back."""
+    if schema.id < 0 or schema.version < 1:
+        raise unusable(path, "there is no id in it" if schema.id < 0 else "there is no version in it")
+    return schema
 
 
 def _names(found: Any, path: str) -> list[str]:

@@ -118,7 +118,7 @@ class RegistryAdmin:
         path = _with(f"/subjects/{quoted(subject)}/versions/{version}", deleted=deleted)
         found = _numbered(schema_of(self._ask("GET", path), path), path)
         if isinstance(version, int) and found.version != version:
-            raise unusable(path, f"it is version {found.version}")
+            raise unusable(path, f"it is version {found.version}, not {version}")
         return found
 
     def versions(self, subject: str, *, deleted: bool = False) -> list[Registered]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kcli.account.change import Item, Question, planned
 from kcli.account.outcomes import Outcome
+from kcli.core.classes import replace
 from kcli.core.errors import KcliError
 from kcli.flows.journal import CreatedSchemaEntry, Draft, Journal, RegistrySettingEntry, SchemaEntry
 from kcli.flows.registry.errors import (
@@ -311,7 +312,7 @@ def _registered(admin: RegistryAdmin, entry: CreatedSchemaEntry) -> Schema | Non
 
 
 def _named(schema: Schema, now: Schema) -> Schema:
-    return Schema(now.id, schema.kind, schema.text, schema.references, schema.subject, now.version)
+    return replace(schema, id=now.id, version=now.version)
 
 
 def _referred_to(key: VersionKey, ids: Sequence[int]) -> RegistryStateError | None:

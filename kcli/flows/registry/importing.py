@@ -124,6 +124,8 @@ class SchemaImport(VersionChange):
         if mapped is None:
             return item  # it refers to one that is to be registered: nothing can be asked about it yet
         known = admin.look_up(schema.subject, mapped)
+        if known is not None and _lacks_contract(known, schema):
+            return _refused(item, _no_contract(key))
         if known is not None:
             self._new[key] = known
             facts = item.facts._replace(new_version=known.version, new_id=known.id)
@@ -242,6 +244,8 @@ class SchemaImport(VersionChange):
                     self.keep and (now.id, now.version) != (item.facts.schema.id, key.version)
                 ):
                     bad[key] = _not_there(key)
+                elif _lacks_contract(now, item.facts.schema):
+                    bad[key] = _no_contract(key)
                 else:
                     found[key] = now
             return bad
@@ -331,6 +335,18 @@ def _other_schema(key: VersionKey, number: int) -> RegistryStateError:
         f"{key} cannot have id {number} in the registry",
         why="another schema has this id there",
         do="--context imports into another context, which has ids of its own; --new-ids gives new ids",
+    )
+
+
+def _lacks_contract(now: Schema, schema: Schema) -> bool:
+    return bool(schema.contract) and now.contract != schema.contract
+
+
+def _no_contract(key: VersionKey) -> RegistryStateError:
+    return RegistryStateError(
+        f"{key} is in the registry without its metadata and rules",
+        why="the registry does not keep them, as Karapace, or has others",
+        do="take metadata and rule_set out of the file to have the schema without them",
     )
 
 

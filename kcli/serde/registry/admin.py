@@ -303,18 +303,18 @@ class RegistryAdmin:
 
 
 def same_schema(one: Schema, other: Schema) -> bool:
-    """Whether both are the same schema with the same references: registries may write the text anew."""
-    return (one.kind, set(one.references), _content(one)) == (
-        other.kind,
-        set(other.references),
-        _content(other),
-    )
+    """Whether both are the same, with the same references, metadata and rules: registries may write the text anew."""
+    return (set(one.references), *_whole(one)) == (set(other.references), *_whole(other))
 
 
 def alike(one: Schema, other: Schema) -> bool:
     """The same, whatever the versions to which they refer."""
     names = ({ref.name for ref in schema.references} for schema in (one, other))
-    return (one.kind, next(names), _content(one)) == (other.kind, next(names), _content(other))
+    return (next(names), *_whole(one)) == (next(names), *_whole(other))
+
+
+def _whole(schema: Schema) -> tuple[Any, ...]:
+    return schema.kind, schema.contract, _content(schema)
 
 
 def _content(schema: Schema) -> Any:

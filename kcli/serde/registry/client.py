@@ -212,6 +212,20 @@ def contract_of(found: Mapping[str, Any]) -> str:
     return json.dumps(kept, sort_keys=True, separators=(",", ":")) if kept else ""
 
 
+def rules_of(schema: Schema) -> tuple[str, ...]:
+    """The rules for what is written with a schema, as ``NAME (TYPE)``: those that encrypt fields, for example."""
+    rules = (json.loads(schema.contract) if schema.contract else {}).get("ruleSet")
+    found = (
+        [] if not isinstance(rules, dict) else [rules.get(key) for key in ("domainRules", "encodingRules")]
+    )
+    return tuple(
+        f"{rule.get('name')} ({rule.get('type')})"
+        for group in found
+        for rule in (group if isinstance(group, list) else ())
+        if isinstance(rule, dict) and rule.get("mode") in ("WRITE", "WRITEREAD") and not rule.get("disabled")
+    )
+
+
 def _set(value: Any) -> Any:
     if isinstance(value, list):
         return [_set(one) for one in value]

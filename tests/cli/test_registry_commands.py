@@ -931,6 +931,18 @@ def test_usage_says_what_it_could_not_read(confluent: World, cluster: FakeCluste
     )
 
 
+def test_usage_without_an_answer_about_other_subjects_has_the_rest(
+    confluent: World, cluster: FakeCluster
+) -> None:
+    put(cluster, "values", 0, (b"\0\0\0\0\4x", b"\0\0\0\0\3x", ()))
+    for path, missing in (("/schemas/ids/3/versions", 1), ("/schemas/ids/", 2)):
+        over = refusing(confluent, "GET", path)
+        found = usage(confluent, cluster, "lonely", code=6)
+        over()
+        assert len(found["missing"]) == missing
+        assert [(row["id"], row["records"]) for row in found["items"]] == [(4, 1), (3, 1)]
+
+
 def test_undo_lists_what_was_changed_in_the_registry_that_is_named(
     confluent: World, cluster: FakeCluster
 ) -> None:

@@ -339,13 +339,13 @@ def _numbered(schema: Schema, path: str) -> Schema:
 def _names(found: Any, path: str) -> list[str]:
     if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
         raise unusable(path, "it is no list of names")
-    return sorted(found)
+    return sorted(set(found))
 
 
 def _numbers(found: Any, path: str) -> list[int]:
     if not isinstance(found, list) or not all(type(number) is int for number in found):
         raise unusable(path, "it is no list of numbers")
-    return sorted(found)
+    return sorted(set(found))
 
 
 def _text_of(found: Any, key: str, path: str) -> str:

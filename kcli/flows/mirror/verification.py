@@ -338,7 +338,7 @@ def _only_on_target(tp: TopicPartition, copy: TopicPartition, log: Log) -> Misma
     return MismatchError(
         f"the source has no {tp}",
         why=f"{copy} of the target has offsets {log.start} to {log.high - 1}",
-        do=f"check -t, --map-topic and --from; `kcli consume {copy.topic} -p {copy.partition}` shows its records",
+        do=f"check -t, --map-topic and --from; `kcli consume {copy.topic} -p {copy.partition} -e` shows its records",
     )
 
 

@@ -682,6 +682,18 @@ def test_a_version_that_the_level_of_its_subject_allows_is_copied_with_new_ids(
         assert other.state == before
 
 
+def test_of_versions_with_the_same_schema_the_newest_comes_back(confluent: World) -> None:
+    """A subject has one of them that is not deleted; the others were deleted softly before all were for good."""
+    confluent("registry undelete gone --yes")
+    before = confluent.state
+    deleted = json.loads(confluent("registry delete gone --permanent --yes -o json").out)["undo"]
+    for statuses in (["done", "done", "unchanged", "unchanged"], ["unchanged"] * 4):
+        items = confluent.items(f"undo {deleted} --yes")
+        assert sorted(item["status"] for item in items) == statuses
+        assert {item["version"] for item in items if item["note"] != "it is there"} >= {1, 2}
+        assert confluent.state == before
+
+
 def test_levels_alone_are_imported_and_set_back(confluent: World) -> None:
     file = confluent.folder / "levels.ndjson"
     rows = [json.loads(line) for line in confluent("registry export").out.splitlines()]

@@ -584,8 +584,11 @@ def test_a_partition_of_the_target_alone_is_equal_only_if_it_is_empty(
     assert results == [(0, "equal"), *[(1, "not_compared")] * has_records]
     if has_records:
         assert "the source has no u-1" in done.err
-        remedy = "check -t, --map-topic and --from; `kcli consume u -p 1 -e` shows its records"
-        type_remedy(remedy, done.err, target.bootstrap)
+        type_remedy(
+            "check -t, --map-topic and --from; `kcli consume u -p 1 -e` shows its records",
+            done.err,
+            target.bootstrap,
+        )
     of_job = verified(source, target)  # it may have been there before the job
     assert (of_job.code, only_row(of_job)["result"]) == (0, "equal")
     warned = "v-1 of the target has records, and the source has no such partition"

@@ -291,6 +291,18 @@ class SchemaReturn(SchemaImport):
         items = super().decide(admin)
         return together_with(versions_in(items), settings_in(items))
 
+    def _kept(self, admin: RegistryAdmin, schema: Schema, there: Mapping[int, Registered]) -> VersionItem:
+        """Of several versions with the same schema, of which all but one were deleted softly, the newest comes back."""
+        item = super()._kept(admin, schema, there)
+        alike = (schema.subject, schema.id)
+        newest = max(one.version for one in self.exported.schemas if (one.subject, one.id) == alike)
+        if newest == schema.version or item.outcome is not Outcome.PLANNED:
+            return item
+        facts = item.facts._replace(new_version=newest)
+        return item._replace(
+            facts=facts, outcome=Outcome.UNCHANGED, note=f"it has the same schema as version {newest}"
+        )
+
 
 def _registered(admin: RegistryAdmin, schema: Schema) -> Schema | None:
     found: list[Schema] = []

@@ -682,6 +682,25 @@ def test_a_version_that_the_level_of_its_subject_allows_is_copied_with_new_ids(
         assert other.state == before
 
 
+def test_a_mode_is_set_back_after_the_mode_in_which_schemas_come_back(confluent: World) -> None:
+    modes = confluent.content.modes
+    modes |= {"": "READONLY", "lonely": "READWRITE"}
+    deleted = json.loads(confluent("registry delete lonely --permanent --yes -o json").out)["undo"]
+    modes.pop("lonely")  # as Confluent's registry does with the last version
+    refused = confluent(f"undo {deleted} --yes -o json", code=7)
+    assert {item["status"] for item in json.loads(refused.out)["items"]} == {"refused"}
+    assert modes == {"": "READONLY"}
+    modes[""] = "READWRITE"
+    items = confluent.items(f"undo {deleted} --yes")
+    assert [(item["status"], item["version"]) for item in items] == [
+        ("done", 1), ("done", 2), ("done", None), ("done", None)
+    ]  # fmt: skip
+    assert modes == {"": "READWRITE", "lonely": "READWRITE"}
+    assert {item["status"] for item in confluent.items(f"undo {deleted} --yes")} == {"unchanged"}
+    modes["lonely"] = "READONLY"
+    assert "has been changed since" in confluent(f"undo {deleted} --yes", code=7).err
+
+
 def test_of_versions_with_the_same_schema_the_newest_comes_back(confluent: World) -> None:
     """A subject has one of them that is not deleted; the others were deleted softly before all were for good."""
     confluent("registry undelete gone --yes")

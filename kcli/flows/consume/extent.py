@@ -15,7 +15,7 @@ from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.partition_recovery import TopicRecreatedError
 from kcli.core.consumer.subscription import Span
-from kcli.core.errors import BrokerError, KcliError
+from kcli.core.errors import BrokerError, KcliError, PartlyFailedError
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.consume.remote import RemoteNotice
@@ -41,6 +41,19 @@ class Later:
             return False
         self.at = None
         return True
+
+
+def unread_errors(errors: Mapping[TopicPartition, KcliError]) -> list[KcliError]:
+    """What is reported of partitions that are left out, as their leaders cannot be reached: one error for each cause."""
+    from kcli.flows.partition_failures import partition_names  # only for an error
+
+    alike: dict[str, dict[TopicPartition, KcliError]] = {}
+    for tp, error in errors.items():
+        alike.setdefault(error.why.replace(str(tp), ""), {})[tp] = error
+    return [
+        PartlyFailedError(f"the records of {partition_names(some)} were not read", next(iter(some.values())))
+        for some in alike.values()
+    ]
 
 
 class Reading:
@@ -103,6 +116,7 @@ class _Range(Reading):
         self._failed = failed
         self._remote = None if note is None else RemoteNotice(consumer, note)
         self._refused = set[str]()
+        self._unread = set[TopicPartition]()
         self._spec = spec
         self._until_end = until_end
         self._timeout = timeout
@@ -134,10 +148,22 @@ class _Range(Reading):
             self._failed(error)
         self._refused |= topics
 
+    def _leave_out(self, errors: Mapping[TopicPartition, KcliError]) -> None:
+        """Partitions whose leaders cannot be reached are not read, and reported once."""
+        new = {tp: error for tp, error in errors.items() if tp not in self._unread}
+        self._unread |= new.keys()
+        for error in unread_errors(new):
+            self._failed(error)
+
     def _pin(self, partitions: Sequence[TopicPartition], *, until_end: bool) -> None:
         """Sets the stops of the partitions, as they are now."""
         found = ranges.stops(
-            self._consumer, partitions, self._spec.stop, until_end=until_end, timeout=self._timeout
+            self._consumer,
+            partitions,
+            self._spec.stop,
+            until_end=until_end,
+            timeout=self._timeout,
+            unread=self._leave_out if self._until_end else None,
         )
         for tp, offset in found.items():
             self._consumer.state(tp).stop = offset
@@ -230,6 +256,7 @@ class Chosen(_Range):
             until_end=self._until_end,
             timeout=self._timeout,
             on_out_of_range=self._on_out_of_range,
+            unread=self._leave_out if self._until_end else None,
         )
         self._check_times(spec, found)
         return found
@@ -275,7 +302,9 @@ class GroupShare(_Range):
         if not partitions:
             return self._has_nothing()
         self._empty_since = None
-        return all(tp.topic in self._refused or self._is_read(tp) for tp in partitions)
+        return all(
+            tp.topic in self._refused or tp in self._unread or self._is_read(tp) for tp in partitions
+        )
 
     def _is_read(self, tp: TopicPartition) -> bool:
         """Whether the partition is read to its stop. Where it begins behind it, nothing was fetched, and no broker has
@@ -363,6 +392,7 @@ class GroupShare(_Range):
                     timeout=self._timeout,
                     on_out_of_range=self._on_out_of_range,
                     to_high_watermark=not self._until_end,
+                    unread=self._leave_out if self._until_end else None,
                 )
                 for tp, span in spans.items():
                     self._consumer.seek(tp, span.start or 0)
@@ -381,3 +411,4 @@ class GroupShare(_Range):
     def _pin_unless_later(self, partitions: Sequence[TopicPartition]) -> None:
         if partitions and self._later.at is None:
             self._pin(partitions, until_end=self._until_end)
+        self._consumer.pause(*self._unread.intersection(partitions))

@@ -40,7 +40,10 @@ LISTS = [
     ("kcli groups list --state stable,", {"stable,empty"}, {"empty", "list"}),
 ]
 """zsh shows the words without those before the comma."""
-IN_ZSH = [*CASES, *((line, {word.rpartition(",")[2] for word in found}, {"list"}) for line, found, _not in LISTS)]
+IN_ZSH = [
+    *CASES,
+    *((line, {word.rpartition(",")[2] for word in found}, {"list"}) for line, found, _not in LISTS),
+]
 CASES += LISTS
 IDS = [case[0] for case in CASES]
 

@@ -3,10 +3,12 @@
 import json
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest
+from kcli.core.protocol.messages.join_group import JoinGroupRequest
 from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
@@ -89,7 +91,11 @@ def test_an_export_is_whole_or_is_none(cluster: FakeCluster) -> None:
 def test_a_group_is_explained_in_one_wait(cluster: FakeCluster) -> None:
     """What one look has waited for in vain is not asked for again."""
     rule = cluster.drop(
-        ListOffsetsRequest, then="silence", times=FOREVER, node=3, when=lambda request: request.replica_id == -1
+        ListOffsetsRequest,
+        then="silence",
+        times=FOREVER,
+        node=3,
+        when=lambda request: request.replica_id == -1,
     )
     done = run(cluster, "groups why g", 6)
     times = [p.timestamp for seen in rule.requests for t in seen.request.topics for p in t.partitions]
@@ -106,7 +112,7 @@ def test_records_that_are_not_known_are_no_records(cluster: FakeCluster) -> None
     assert "4 partitions, up to 20 records deleted; 2 partitions refused." in plan
 
 
-def test_a_move_that_has_nobody_to_copy_from_is_told(cluster: FakeCluster, tmp_path: object) -> None:
+def test_a_move_that_has_nobody_to_copy_from_is_told(cluster: FakeCluster, tmp_path: Path) -> None:
     path = f"{tmp_path}/plan.json"
     warning = "nothing can be copied of t-1,4 while it has no leader"
     assert warning in run(cluster, f"reassign plan --topic t --brokers 1,3 {path}", 0).err
@@ -125,3 +131,41 @@ def test_a_controller_that_hangs_is_blamed_for_it(cluster: FakeCluster) -> None:
     unknown = {name for name, item in found.items() if item["status"] == "unknown"}
     assert unknown == {"reassignments"}, found
     assert CONTROLLER in found["reassignments"]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "replicas", "left"),
+    [
+        ("replication_factor: 2", [1, 2], "-  replication_factor: 1"),
+        ("assignment: {0: [1, 2]}", [1, 2], "0: [1]"),
+        ("partitions: 1, assignment: {0: [2]}", [2], "0: [1]"),
+    ],
+)
+def test_a_replica_that_is_still_copied_to_is_not_there(
+    spec: str, replicas: list[int], left: str, tmp_path: Path
+) -> None:
+    """``diff`` waits for the end of a move, as ``apply`` does."""
+    with FakeCluster(2, hold_reassignments=True) as moving:
+        moving.create_topic("m", replicas={0: [1]})
+        path = tmp_path / "m.yaml"
+        path.write_text(f"apiVersion: kcli/v1\nkind: Topic\nmetadata: {{name: m}}\nspec: {{{spec}}}\n")
+        plan = tmp_path / "plan.json"
+        plan.write_text(
+            json.dumps({"version": 1, "partitions": [{"topic": "m", "partition": 0, "replicas": replicas}]})
+        )
+        started = kcli("reassign", "run", str(plan), "--yes", bootstrap=moving.bootstrap)
+        assert moving.reassignment("m", 0)[1] == [2], started.err
+        done = kcli("diff", str(path), bootstrap=moving.bootstrap)
+        assert (done.code, left in done.out) == (8, True), done.out
+        moving.finish_reassignment("m", 0)
+        done = kcli("diff", str(path), bootstrap=moving.bootstrap)
+        assert (done.code, done.out) == (0, ""), done.out
+
+
+def test_a_member_says_what_it_waits_for(cluster: FakeCluster) -> None:
+    """Reading goes on as long as it takes, but not in silence."""
+    cluster.hold(JoinGroupRequest)
+    done = run(cluster, "consume t -g readers -e --idle-timeout 1s --within 4s --expect 0", 0)
+    assert (
+        done.err.count("no partitions of group readers for 2s, waiting: its coordinator does not answer") == 1
+    )

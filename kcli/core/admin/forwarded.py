@@ -15,7 +15,7 @@ def patience(cluster: Cluster, deadline: float) -> float:
 
 
 def unanswered(cluster: Cluster, error: TimedOutError, sent: Future[Any], what: str) -> TimedOutError:
-    """The error to be raised for ``error`` where a broker has accepted the request, and the controller owes the answer."""
+    """The error to be raised for ``error`` where a broker has the request, and the controller owes the answer."""
     if cluster.silence is not None:
         cluster.silence.add(CONTROLLER, sent)
     return TimedOutError(

@@ -96,9 +96,7 @@ def describe_quorum(cluster: Cluster, deadline: float) -> QuorumDescription:
                     needs=[on_cluster("DESCRIBE")],
                 )
         if not parts:
-            raise ProtocolError(
-                _DESCRIBING, why=f"the response has no partition of {_TOPIC}"
-            )
+            raise ProtocolError(_DESCRIBING, why=f"the response has no partition of {_TOPIC}")
         part = parts[0]
         voters = tuple(sorted(voter.replica_id for voter in part.current_voters))
         replicas = [_replica(row, is_voter=True) for row in part.current_voters]

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from kcli.core.classes import dataclass
 from kcli.core.admin.forwarded import patience, unanswered
+from kcli.core.classes import dataclass
 from kcli.core.cluster.brokers import CONTROL, FORWARDED
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
 from kcli.core.cluster.fanout import Items, Part, fan_out

@@ -6,6 +6,7 @@ With KIP-848 an empty assignment may be preliminary: 4.3 computes targets once a
 heartbeat. With ``--exit`` a member therefore waits 10 s for partitions.
 """
 
+import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,9 +17,11 @@ from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.partition_recovery import TopicRecreatedError
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import BrokerError, KcliError, PartlyFailedError
+from kcli.core.names import group_argument
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.consume.remote import RemoteNotice
+from kcli.output.progress import duration_text
 
 if TYPE_CHECKING:
     from kcli.flows.consume.group_commits import GroupCommits
@@ -114,6 +117,7 @@ class _Range(Reading):
         """
         super().__init__(consumer)
         self._failed = failed
+        self._note = note
         self._remote = None if note is None else RemoteNotice(consumer, note)
         self._refused = set[str]()
         self._unread = set[TopicPartition]()
@@ -284,6 +288,7 @@ class GroupShare(_Range):
         self._commits = commits
         self._on_change = assigned
         self._empty_since: float | None = None
+        self._waits_since: float | None = None
         self._on_out_of_range = consumer.options.on_out_of_range or "fail"
         self._in_log = set[TopicPartition]()
 
@@ -302,9 +307,7 @@ class GroupShare(_Range):
         if not partitions:
             return self._has_nothing()
         self._empty_since = None
-        return all(
-            tp.topic in self._refused or tp in self._unread or self._is_read(tp) for tp in partitions
-        )
+        return all(tp.topic in self._refused or tp in self._unread or self._is_read(tp) for tp in partitions)
 
     def _is_read(self, tp: TopicPartition) -> bool:
         """Whether the partition is read to its stop. Where it begins behind it, nothing was fetched, and no broker has
@@ -334,6 +337,7 @@ class GroupShare(_Range):
     def tick(self) -> None:
         """See Reading."""
         super().tick()
+        self._tell_of_waiting()
         self._commits.tick()
         if self._later.due:
             self._pin(sorted(self._consumer.assignment), until_end=True)
@@ -362,6 +366,22 @@ class GroupShare(_Range):
         """See Reading: commits what was written."""
         super().finish(stopped)
         self._commits.finish(stopped)
+
+    def _tell_of_waiting(self) -> None:
+        """Once in each wait for partitions that lasts longer than a request may: a coordinator that hangs is silent."""
+        if self._consumer.is_stable or self._note is None:
+            self._waits_since = None
+            return
+        now = clock.monotonic()
+        if self._waits_since is None:
+            self._waits_since = now
+        if now - self._waits_since >= self._timeout:
+            self._waits_since = math.inf
+            group = group_argument(self._consumer.options.group_id or "")
+            self._note(
+                f"no partitions of group {group} for {duration_text(self._timeout)}, waiting: its coordinator does not "
+                f"answer, or a member has not rejoined; `kcli groups describe {group} --members` shows it"
+            )
 
     def _has_nothing(self) -> bool:
         """Whether the other members have all partitions, and the assignment is final."""

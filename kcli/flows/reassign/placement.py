@@ -20,7 +20,14 @@ from kcli.flows.journal import ReplicasEntry
 from kcli.flows.reassign import rows as view
 from kcli.flows.reassign.assignment import Placement, assignment
 from kcli.flows.reassign.change import BEGUN, MoveItem, Moving, ReplicaMoves, StillMovingError
-from kcli.flows.reassign.moves import HeldBackError, Move, OutdatedError, planned_moves, refusals, without_leader
+from kcli.flows.reassign.moves import (
+    HeldBackError,
+    Move,
+    OutdatedError,
+    planned_moves,
+    refusals,
+    without_leader,
+)
 from kcli.flows.reassign.replicas import ClusterReplicas, survey
 from kcli.flows.reassign.run import few_replicas
 from kcli.output.progress import counted

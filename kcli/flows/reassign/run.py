@@ -15,7 +15,14 @@ from kcli.flows.cluster_state import caps_requirement
 from kcli.flows.partition_failures import partition_names
 from kcli.flows.reassign import rows as view
 from kcli.flows.reassign.change import MoveItem, Moving, ReplicaMoves
-from kcli.flows.reassign.moves import FactorChangeError, HeldBackError, Move, planned_moves, refusals, without_leader
+from kcli.flows.reassign.moves import (
+    FactorChangeError,
+    HeldBackError,
+    Move,
+    planned_moves,
+    refusals,
+    without_leader,
+)
 from kcli.flows.reassign.plan_file import read_plan_file
 from kcli.flows.reassign.replicas import survey
 from kcli.output.progress import counted

@@ -13,6 +13,7 @@ from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
 from tests.batches import batch_of
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.committing import commit
 from tests.fake.cluster import FakeCluster
 from tests.fake.script import FOREVER
@@ -165,7 +166,11 @@ def test_a_replica_that_is_still_copied_to_is_not_there(
 def test_a_member_says_what_it_waits_for(cluster: FakeCluster) -> None:
     """Reading goes on as long as it takes, but not in silence."""
     cluster.hold(JoinGroupRequest)
-    done = run(cluster, "consume t -g readers -e --idle-timeout 1s --within 4s --expect 0", 0)
-    assert (
-        done.err.count("no partitions of group readers for 2s, waiting: its coordinator does not answer") == 1
+    said = run(cluster, "consume t -g g -e --within 4s --expect 0", 0).err
+    assert said.count("no partitions of group g") == 1
+    type_remedy(
+        "no partitions of group g for 2s, waiting: its coordinator does not answer, or a member has not rejoined; "
+        "`kcli groups describe g --members` shows it",
+        said,
+        cluster.address(1),
     )

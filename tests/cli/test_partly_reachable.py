@@ -174,3 +174,22 @@ def test_a_member_says_what_it_waits_for(cluster: FakeCluster) -> None:
         said,
         cluster.address(1),
     )
+
+
+def test_a_record_for_a_partition_without_a_leader_says_so(cluster: FakeCluster) -> None:
+    line = (
+        "produce",
+        "t",
+        "-p",
+        "1",
+        "-X",
+        "delivery.timeout.ms=1000",
+        "-X",
+        "linger.ms=0",
+        "-X",
+        "request.timeout.ms=900",
+    )
+    done = kcli(*line, bootstrap=cluster.address(1), stdin=b"x\n")
+    assert done.code == 3, done.err
+    assert "t-1 has no leader: no in-sync replica is alive: broker 2 is down" in done.err
+    assert "`kcli topics describe t` shows its replicas" in done.err

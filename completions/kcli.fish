@@ -39,6 +39,17 @@ function __kcli_at_argument
     test "$__kcli_given $__kcli_path" = "$argv"
 end
 
+# Words of a list with commas: those before the last comma stay.
+function __kcli_list
+    set -l head ""
+    if string match -q -- '*,*' (commandline -ct)
+        set head (string replace -r '^--[^=]*=' '' -- (commandline -ct) | string replace -r '[^,]*$' '')
+    end
+    for word in $argv
+        echo $head$word
+    end
+end
+
 function __kcli_names
     set -l words (commandline -opc)
     set -l token (commandline -ct)
@@ -48,7 +59,7 @@ end
 
 complete -c kcli -f
 complete -c kcli-kafka -w kcli
-complete -c kcli -s b -l bootstrap-server -x -d 'brokers to start from'
+complete -c kcli -s b -l bootstrap-server -x -a '(__kcli_list )' -d 'brokers to start from'
 complete -c kcli -s F -l command-config -r -F -d 'client options from a Java .properties file or librdkafka k=v lines'
 complete -c kcli -s X -l command-property -x -a 'acks= allow.auto.create.topics= allow.plaintext.secrets= auto.commit.interval.ms= auto.offset.reset= basic.auth.credentials.source= basic.auth.user.info= batch.size= bearer.auth.cache.expiry.buffer.seconds= bearer.auth.client.id= bearer.auth.client.secret= bearer.auth.credentials.source= bearer.auth.identity.pool.id= bearer.auth.issuer.ca.location= bearer.auth.issuer.endpoint.url= bearer.auth.logical.cluster= bearer.auth.scope= bearer.auth.token= bootstrap.servers= buffer.memory= check.crcs= client.id= client.rack= cluster.id= compression.level= compression.type= connections.max.idle.ms= default.api.timeout.ms= delivery.timeout.ms= enable.auto.commit= enable.idempotence= enable.ssl.certificate.verification= exclude.internal.topics= fetch.buffer.bytes= fetch.max.bytes= fetch.max.wait.ms= fetch.min.bytes= group.id= group.instance.id= group.protocol= group.remote.assignor= heartbeat.interval.ms= isolation.level= linger.ms= log.dirs= log.dirs.transactions= map.address= max.block.ms= max.decompressed.batch.bytes= max.in.flight.requests.per.connection= max.partition.fetch.bytes= max.poll.interval.ms= max.poll.records= max.request.size= metadata.allowed.hosts= metadata.max.age.ms= on.corrupt= on.out.of.range= partition.assignment.strategy= partitioner= proxy.host= proxy.password= proxy.port= proxy.url= proxy.username= receive.buffer.bytes= receive.message.max.bytes= reconnect.backoff.max.ms= reconnect.backoff.ms= request.timeout.ms= retry.backoff.max.ms= retry.backoff.ms= sasl.aws.profile= sasl.aws.region= sasl.kerberos.keytab= sasl.kerberos.principal= sasl.kerberos.service.name= sasl.mechanism= sasl.oauthbearer.ca.location= sasl.oauthbearer.client.id= sasl.oauthbearer.client.secret= sasl.oauthbearer.extensions= sasl.oauthbearer.header.urlencode= sasl.oauthbearer.scope= sasl.oauthbearer.token.command= sasl.oauthbearer.token.endpoint.url= sasl.oauthbearer.token.file= sasl.password= sasl.tokenauth= sasl.username= schema.registry.api.timeout.ms= schema.registry.cache.capacity= schema.registry.max.retries= schema.registry.request.timeout.ms= schema.registry.retries.max.wait.ms= schema.registry.retries.wait.ms= schema.registry.ssl.ca.location= schema.registry.ssl.ca.pem= schema.registry.ssl.certificate.location= schema.registry.ssl.certificate.pem= schema.registry.ssl.endpoint.identification.algorithm= schema.registry.ssl.key.location= schema.registry.ssl.key.password= schema.registry.ssl.key.pem= schema.registry.ssl.keystore.location= schema.registry.ssl.keystore.password= schema.registry.ssl.keystore.type= schema.registry.ssl.truststore.password= schema.registry.ssl.truststore.type= schema.registry.url= security.protocol= send.buffer.bytes= session.timeout.ms= share.acknowledgement.mode= share.acquire.mode= show.control.batches= socket.connection.setup.timeout.ms= ssl.ca.location= ssl.ca.pem= ssl.certificate.location= ssl.certificate.pem= ssl.endpoint.identification.algorithm= ssl.key.location= ssl.key.password= ssl.key.pem= ssl.keystore.location= ssl.keystore.password= ssl.keystore.type= ssl.truststore.password= ssl.truststore.type= transaction.timeout.ms= transactional.id=' -d 'one client option; `kcli help options` lists them'
 complete -c kcli -l profile -x -a '(__kcli_names profiles)' -d 'a cluster\'s options by name; `kcli profile list` shows them'
@@ -269,8 +280,8 @@ complete -c kcli -n '__kcli_at kcli groups' -a delete-offsets -d 'delete committ
 complete -c kcli -n '__kcli_at kcli groups' -a reset-app -d 'have a Kafka Streams application start anew'
 complete -c kcli -n '__kcli_at kcli groups' -a remove-members -d 'remove members from a group'
 
-complete -c kcli -n '__kcli_at kcli groups list' -l state -x -a 'stable empty dead preparingrebalance completingrebalance assigning reconciling notready' -d 'only groups in these states, for example stable,empty'
-complete -c kcli -n '__kcli_at kcli groups list' -l type -x -a 'classic consumer share streams' -d 'only classic, consumer, share or streams groups'
+complete -c kcli -n '__kcli_at kcli groups list' -l state -x -a '(__kcli_list stable empty dead preparingrebalance completingrebalance assigning reconciling notready)' -d 'only groups in these states, for example stable,empty'
+complete -c kcli -n '__kcli_at kcli groups list' -l type -x -a '(__kcli_list classic consumer share streams)' -d 'only classic, consumer, share or streams groups'
 complete -c kcli -n '__kcli_at kcli groups list' -l match -x -d 'only names that match this shell pattern'
 complete -c kcli -n '__kcli_at kcli groups list' -l topic -x -a '(__kcli_names topics)' -d 'only groups with offsets of this topic, or members subscribed to it'
 complete -c kcli -n '__kcli_at kcli groups list' -l internal -d 'kcli\'s own groups too, which store the positions of its jobs'
@@ -304,7 +315,7 @@ complete -c kcli -n '__kcli_at kcli groups describe' -l config -d 'only the conf
 complete -c kcli -n '__kcli_at kcli groups describe' -l peek -x -d 'show N records around each commit'
 complete -c kcli -n '__kcli_at kcli groups describe' -l match -x -d 'all groups whose names match this shell pattern'
 complete -c kcli -n '__kcli_at kcli groups describe' -l all -d 'all groups'
-complete -c kcli -n '__kcli_at kcli groups describe' -l type -x -a 'classic consumer share streams' -d 'with --all or --match: only groups of these types'
+complete -c kcli -n '__kcli_at kcli groups describe' -l type -x -a '(__kcli_list classic consumer share streams)' -d 'with --all or --match: only groups of these types'
 complete -c kcli -n '__kcli_at kcli groups describe' -l empty-group -d 'the group whose name is empty'
 complete -c kcli -n '__kcli_at kcli groups describe' -l internal -d 'kcli\'s own groups too, which store the positions of its jobs'
 
@@ -550,6 +561,7 @@ complete -c kcli -n '__kcli_at kcli export' -l all -d 'all keys, with the values
 complete -c kcli -n '__kcli_at kcli export' -l internal -d 'the cluster\'s own topics too, and what kcli keeps for itself'
 complete -c kcli -n '__kcli_at kcli export' -l file -r -F -d 'write this file instead of stdout; it is replaced atomically'
 
+complete -c kcli -n '__kcli_at kcli diff' -F
 complete -c kcli -n '__kcli_at kcli diff' -l only -x -a 'Topic AclBinding User Quota BrokerConfig GroupConfig GroupOffsets' -d 'only documents of this kind, such as Topic; repeatable'
 complete -c kcli -n '__kcli_at kcli diff' -l match -x -d 'only names that match this shell pattern: of ACLs the name of their resource, of quotas user, client id or address'
 complete -c kcli -n '__kcli_at kcli diff' -l prune -d 'also what the cluster has and no file describes; needs --only or --match'
@@ -557,6 +569,7 @@ complete -c kcli -n '__kcli_at kcli diff' -l exact -d 'also what is set on a res
 complete -c kcli -n '__kcli_at kcli diff' -l values -r -F -d 'values of variables, ${NAME} in documents: YAML of names; they win over the environment; repeatable'
 complete -c kcli -n '__kcli_at kcli diff' -l policy -r -F -d 'rules for documents: YAML, a list of {kind, rule, message}, the rule as for --where; exit code 8 if one is broken, before anything is sent; repeatable'
 
+complete -c kcli -n '__kcli_at kcli apply' -F
 complete -c kcli -n '__kcli_at kcli apply' -l only -x -a 'Topic AclBinding User Quota BrokerConfig GroupConfig GroupOffsets' -d 'only documents of this kind, such as Topic; repeatable'
 complete -c kcli -n '__kcli_at kcli apply' -l match -x -d 'only names that match this shell pattern: of ACLs the name of their resource, of quotas user, client id or address'
 complete -c kcli -n '__kcli_at kcli apply' -l prune -d 'also what the cluster has and no file describes; needs --only or --match'
@@ -574,7 +587,7 @@ complete -c kcli -n '__kcli_at kcli top' -l at -x -d 'with --replay: open it at 
 complete -c kcli -n '__kcli_at kcli top' -l read-only -d 'refuse everything that changes the cluster'
 
 complete -c kcli -n '__kcli_at kcli exporter' -l profile -x -a '(__kcli_names profiles)' -d 'a cluster\'s options by name; with several, each series has the label cluster'
-complete -c kcli -n '__kcli_at kcli exporter' -l collect -x -a 'default all groups owners topics brokers quorum transactions quotas commits log-dirs configs' -d 'groups, owners, topics, brokers, quorum, transactions, quotas, commits, log-dirs, configs, default (all but owners, log-dirs and configs) or all (default: default)'
+complete -c kcli -n '__kcli_at kcli exporter' -l collect -x -a '(__kcli_list default all groups owners topics brokers quorum transactions quotas commits log-dirs configs)' -d 'groups, owners, topics, brokers, quorum, transactions, quotas, commits, log-dirs, configs, default (all but owners, log-dirs and configs) or all (default: default)'
 complete -c kcli -n '__kcli_at kcli exporter' -l groups -x -d 'only groups whose whole names match this regular expression'
 complete -c kcli -n '__kcli_at kcli exporter' -l topics -x -d 'only topics whose whole names match, and groups that read some of them'
 complete -c kcli -n '__kcli_at kcli exporter' -l time -x -a 'exact estimate off' -d 'read lag in time from records, estimate it, or leave it out (default: estimate)'
@@ -917,20 +930,20 @@ complete -c kcli -n '__kcli_at kcli segments' -a restore -d 'restore topics to a
 
 complete -c kcli -n '__kcli_at kcli segments list' -F
 complete -c kcli -n '__kcli_at kcli segments list' -l by -x -a 'topic partition segment' -d 'a line for each topic, partition or segment (default: partition)'
-complete -c kcli -n '__kcli_at kcli segments list' -s t -l topic -x -d 'only this topic, or those whose names match this shell pattern; repeatable'
+complete -c kcli -n '__kcli_at kcli segments list' -s t -l topic -x -a '(__kcli_names topics)' -d 'only this topic, or those whose names match this shell pattern; repeatable'
 
 complete -c kcli -n '__kcli_at kcli segments describe' -F
-complete -c kcli -n '__kcli_at kcli segments describe' -s t -l topic -x -d 'only this topic, or those whose names match this shell pattern; repeatable'
+complete -c kcli -n '__kcli_at kcli segments describe' -s t -l topic -x -a '(__kcli_names topics)' -d 'only this topic, or those whose names match this shell pattern; repeatable'
 
 complete -c kcli -n '__kcli_at kcli segments dump' -F
 complete -c kcli -n '__kcli_at kcli segments dump' -l records -d 'records in place of batches; those of internal topics are decoded'
 complete -c kcli -n '__kcli_at kcli segments dump' -l indexes -d 'of folders, the entries of .index, .timeindex, .txnindex and .snapshot files in place of batches'
 complete -c kcli -n '__kcli_at kcli segments dump' -l show-secrets -d 'with --records: print keys of SCRAM and sensitive configurations of the metadata log'
-complete -c kcli -n '__kcli_at kcli segments dump' -s t -l topic -x -d 'only this topic, or those whose names match this shell pattern; repeatable'
+complete -c kcli -n '__kcli_at kcli segments dump' -s t -l topic -x -a '(__kcli_names topics)' -d 'only this topic, or those whose names match this shell pattern; repeatable'
 
 complete -c kcli -n '__kcli_at kcli segments verify' -F
 complete -c kcli -n '__kcli_at kcli segments verify' -l compare -r -F -d 'compare with the replicas of the same partitions in the log directory of another broker'
-complete -c kcli -n '__kcli_at kcli segments verify' -s t -l topic -x -d 'only this topic, or those whose names match this shell pattern; repeatable'
+complete -c kcli -n '__kcli_at kcli segments verify' -s t -l topic -x -a '(__kcli_names topics)' -d 'only this topic, or those whose names match this shell pattern; repeatable'
 
 complete -c kcli -n '__kcli_at kcli segments restore' -F
 complete -c kcli -n '__kcli_at kcli segments restore' -l to -x -a '(__kcli_names profiles)' -d 'the cluster that is written: a profile, or its brokers'
@@ -1047,7 +1060,7 @@ complete -c kcli -n '__kcli_at kcli pipeline replay' -l max-replays -x -d 'skip 
 complete -c kcli -n '__kcli_at kcli pipeline replay' -l since -x -d 'records from this time on: 3h (ago), yesterday'
 complete -c kcli -n '__kcli_at kcli pipeline replay' -l until -x -d 'records up to this time'
 complete -c kcli -n '__kcli_at kcli pipeline replay' -l exact-times -d 'read past the limits in time, to the end, and choose each record by its own time'
-complete -c kcli -n '__kcli_at kcli pipeline replay' -l to -x -d 'send to this topic, or to the topic that the record\'s header NAME names'
+complete -c kcli -n '__kcli_at kcli pipeline replay' -l to -x -a '(__kcli_names topics)' -d 'send to this topic, or to the topic that the record\'s header NAME names'
 complete -c kcli -n '__kcli_at kcli pipeline replay' -l job -x -d 'name of the job (default: from TOPIC, --to, --where and --dedupe)'
 complete -c kcli -n '__kcli_at kcli pipeline replay' -l timestamps -x -a 'keep now' -d 'send records with their timestamps, or with the present time (default: keep)'
 complete -c kcli -n '__kcli_at kcli pipeline replay' -l extend-retention -x -d 'set retention.ms of the target to DUR where it would delete records of such an age'

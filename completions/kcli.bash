@@ -1085,8 +1085,8 @@ _kcli_value() {
         "kcli groups -o" | "kcli groups --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli groups --color") reply="auto always never" ;;
         "kcli groups --progress") reply="auto none bar json" ;;
-        "kcli groups list --state") reply="stable empty dead preparingrebalance completingrebalance assigning reconciling notready" ;;
-        "kcli groups list --type") reply="classic consumer share streams" ;;
+        "kcli groups list --state") list="stable empty dead preparingrebalance completingrebalance assigning reconciling notready" ;;
+        "kcli groups list --type") list="classic consumer share streams" ;;
         "kcli groups list --topic") asked=topics ;;
         "kcli groups list --sort") reply="group type state coordinator lag" ;;
         "kcli groups list -F" | "kcli groups list --command-config") files=1 ;;
@@ -1106,7 +1106,7 @@ _kcli_value() {
         "kcli groups lag -o" | "kcli groups lag --output") reply="table plain wide tsv csv json ndjson yaml name openmetrics" ;;
         "kcli groups lag --color") reply="auto always never" ;;
         "kcli groups lag --progress") reply="auto none bar json" ;;
-        "kcli groups describe --type") reply="classic consumer share streams" ;;
+        "kcli groups describe --type") list="classic consumer share streams" ;;
         "kcli groups describe -F" | "kcli groups describe --command-config") files=1 ;;
         "kcli groups describe -X" | "kcli groups describe --command-property") keys="$_kcli_keys" ;;
         "kcli groups describe --profile") asked=profiles ;;
@@ -1451,7 +1451,7 @@ _kcli_value() {
         "kcli top --color") reply="auto always never" ;;
         "kcli top --progress") reply="auto none bar json" ;;
         "kcli exporter --profile") asked=profiles ;;
-        "kcli exporter --collect") reply="default all groups owners topics brokers quorum transactions quotas commits log-dirs configs" ;;
+        "kcli exporter --collect") list="default all groups owners topics brokers quorum transactions quotas commits log-dirs configs" ;;
         "kcli exporter --time") reply="exact estimate off" ;;
         "kcli exporter --tls-certificate") files=1 ;;
         "kcli exporter --tls-key") files=1 ;;
@@ -1828,18 +1828,21 @@ _kcli_value() {
         "kcli segments --color") reply="auto always never" ;;
         "kcli segments --progress") reply="auto none bar json" ;;
         "kcli segments list --by") reply="topic partition segment" ;;
+        "kcli segments list -t" | "kcli segments list --topic") asked=topics ;;
         "kcli segments list -F" | "kcli segments list --command-config") files=1 ;;
         "kcli segments list -X" | "kcli segments list --command-property") keys="$_kcli_keys" ;;
         "kcli segments list --profile") asked=profiles ;;
         "kcli segments list -o" | "kcli segments list --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli segments list --color") reply="auto always never" ;;
         "kcli segments list --progress") reply="auto none bar json" ;;
+        "kcli segments describe -t" | "kcli segments describe --topic") asked=topics ;;
         "kcli segments describe -F" | "kcli segments describe --command-config") files=1 ;;
         "kcli segments describe -X" | "kcli segments describe --command-property") keys="$_kcli_keys" ;;
         "kcli segments describe --profile") asked=profiles ;;
         "kcli segments describe -o" | "kcli segments describe --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli segments describe --color") reply="auto always never" ;;
         "kcli segments describe --progress") reply="auto none bar json" ;;
+        "kcli segments dump -t" | "kcli segments dump --topic") asked=topics ;;
         "kcli segments dump -F" | "kcli segments dump --command-config") files=1 ;;
         "kcli segments dump -X" | "kcli segments dump --command-property") keys="$_kcli_keys" ;;
         "kcli segments dump --profile") asked=profiles ;;
@@ -1847,6 +1850,7 @@ _kcli_value() {
         "kcli segments dump --color") reply="auto always never" ;;
         "kcli segments dump --progress") reply="auto none bar json" ;;
         "kcli segments verify --compare") files=1 ;;
+        "kcli segments verify -t" | "kcli segments verify --topic") asked=topics ;;
         "kcli segments verify -F" | "kcli segments verify --command-config") files=1 ;;
         "kcli segments verify -X" | "kcli segments verify --command-property") keys="$_kcli_keys" ;;
         "kcli segments verify --profile") asked=profiles ;;
@@ -1925,6 +1929,7 @@ _kcli_value() {
         "kcli pipeline query --color") reply="auto always never" ;;
         "kcli pipeline query --progress") reply="auto none bar json" ;;
         "kcli pipeline replay --dedupe") reply="key" ;;
+        "kcli pipeline replay --to") asked=topics ;;
         "kcli pipeline replay --timestamps") reply="keep now" ;;
         "kcli pipeline replay --runner") reply="spark processes inline" ;;
         "kcli pipeline replay --java-home") files=1 ;;
@@ -2360,6 +2365,8 @@ _kcli_argument() {
         "kcli reassign run 0") files=1 ;;
         "kcli reassign status 0") files=1 ;;
         "kcli export "*) reply="Topic AclBinding User Quota BrokerConfig GroupConfig GroupOffsets" ;;
+        "kcli diff "*) files=1 ;;
+        "kcli apply "*) files=1 ;;
         "kcli top "*) asked=groups ;;
         "kcli registry describe 0") asked=subjects ;;
         "kcli registry register 0") asked=subjects ;;
@@ -2399,14 +2406,14 @@ _kcli_argument() {
         "kcli sandbox status 0") asked=sandboxes ;;
         "kcli sandbox logs 0") asked=sandboxes ;;
         "kcli completion 0") reply="bash zsh fish" ;;
-        "kcli schema 0") reply="Acl AclCheck AclCheckList AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ApiVersion ApiVersionList AppResetPlan AppResetPlanItem AppResetReport AppResetReportItem ApplyPlan ApplyPlanItem ApplyReport ApplyReportItem ApplyUndoPlan ApplyUndoPlanItem ApplyUndoReport ApplyUndoReportItem Broker BrokerDescription BrokerDescriptionList BrokerDrainPlan BrokerDrainPlanItem BrokerDrainReport BrokerDrainReportItem BrokerList BrokerUnregisterPlan BrokerUnregisterPlanItem BrokerUnregisterReport BrokerUnregisterReportItem ClientConfig ClientConfigList ClusterCheck ClusterCheckList ClusterDescription ClusterDescriptionList ClusterDiff ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigResource ConfigResourceList ConfigValue ConfigValueList ConsumePlan ConsumeReport ControllerAddPlan ControllerAddPlanItem ControllerAddReport ControllerAddReportItem ControllerRemovePlan ControllerRemovePlanItem ControllerRemoveReport ControllerRemoveReportItem DoctorFinding DoctorReport Error ExportChain ExportManifest ExportPlan Feature FeatureDowngradePlan FeatureDowngradePlanItem FeatureDowngradeReport FeatureDowngradeReportItem FeatureList FeatureUpgradePlan FeatureUpgradePlanItem FeatureUpgradeReport FeatureUpgradeReportItem Group GroupDeletePlan GroupDeletePlanItem GroupDeleteReport GroupDeleteReportItem GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList GroupWhy GroupWhyList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem LogDirMovePlan LogDirMovePlanItem LogDirMoveReport LogDirMoveReportItem LogDirRestorePlan LogDirRestorePlanItem LogDirRestoreReport LogDirRestoreReportItem MemberLag MemberRemovePlan MemberRemovePlanItem MemberRemoveReport MemberRemoveReportItem MirrorCheck MirrorCheckPartition MirrorGapAcceptancePlan MirrorGapAcceptancePlanItem MirrorGapAcceptanceReport MirrorGapAcceptanceReportItem MirrorGroupOffset MirrorJob MirrorJobList MirrorPartition MirrorPlan MirrorPlanItem MirrorPromotion MirrorPromotionPlan MirrorPromotionPlanItem MirrorReport MirrorResetPlan MirrorResetPlanItem MirrorResetReport MirrorResetReportItem MirrorReversal MirrorReversalPlan MirrorReversalPlanItem MirrorVerification MonitorReading OffsetDeletePlan OffsetDeletePlanItem OffsetDeleteReport OffsetDeleteReportItem OffsetExport OffsetExportHead OffsetImportPlan OffsetImportPlanItem OffsetImportReport OffsetImportReportItem OffsetRestorePlan OffsetRestorePlanItem OffsetRestoreReport OffsetRestoreReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress PromotedPartition QueryResult QueryRow Quorum QuorumReplica Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordCount RecordCountList RecordFields RecordFieldsList RecordList RegistryConfig RegistryConfigAlterPlan RegistryConfigAlterPlanItem RegistryConfigAlterReport RegistryConfigAlterReportItem RegistryConfigList RegistryMode RegistryModeAlterPlan RegistryModeAlterPlanItem RegistryModeAlterReport RegistryModeAlterReportItem RegistryModeList RegistrySchema RegistrySchemaList ReplicaRestorePlan ReplicaRestorePlanItem ReplicaRestoreReport ReplicaRestoreReportItem Resource ResourceDifference ResourceList RestartStep RestartStepList RestoreReport RestoredPartition ReturnedPartition RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaCheck SchemaCheckList SchemaDeletePlan SchemaDeletePlanItem SchemaDeleteReport SchemaDeleteReportItem SchemaImportPlan SchemaImportPlanItem SchemaImportReport SchemaImportReportItem SchemaList SchemaRegisterPlan SchemaRegisterPlanItem SchemaRegisterReport SchemaRegisterReportItem SchemaUndeletePlan SchemaUndeletePlanItem SchemaUndeleteReport SchemaUndeleteReportItem Segment SegmentBatch SegmentBatchList SegmentComparison SegmentComparisonList SegmentEntry SegmentEntryList SegmentList SegmentRecord SegmentRecordList SegmentVerification SegmentVerificationList StoredPartition StoredPartitionDescription StoredPartitionDescriptionList StoredPartitionList StoredTopic StoredTopicList Subject SubjectDescription SubjectDescriptionList SubjectList SubjectUsage SubjectUsageList Token TokenCreatePlan TokenCreatePlanItem TokenCreateReport TokenCreateReportItem TokenExpirePlan TokenExpirePlanItem TokenExpireReport TokenExpireReportItem TokenList TokenRenewPlan TokenRenewPlanItem TokenRenewReport TokenRenewReportItem TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopMirror TopMirrorList TopPartition TopPartitionList TopReader TopReaderList TopReplica TopReplicaList TopTopic TopTopicList TopTopicPartition TopTopicPartitionList TopTransaction TopTransactionList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicCreatePlan TopicCreatePlanItem TopicCreateReport TopicCreateReportItem TopicDeletePlan TopicDeletePlanItem TopicDeleteReport TopicDeleteReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicRestorePlan TopicRestorePlanItem TopicRestoreReport TopicRestoreReportItem TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem TopicWho TopicWhoList Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList UndoJournal UndoJournalList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem VerdictChange VerifiedPartition apply" ;;
+        "kcli schema 0") reply="Acl AclCheck AclCheckList AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ApiVersion ApiVersionList AppResetPlan AppResetPlanItem AppResetReport AppResetReportItem ApplyPlan ApplyPlanItem ApplyReport ApplyReportItem ApplyUndoPlan ApplyUndoPlanItem ApplyUndoReport ApplyUndoReportItem Broker BrokerDescription BrokerDescriptionList BrokerDrainPlan BrokerDrainPlanItem BrokerDrainReport BrokerDrainReportItem BrokerList BrokerUnregisterPlan BrokerUnregisterPlanItem BrokerUnregisterReport BrokerUnregisterReportItem ClientConfig ClientConfigList ClusterCheck ClusterCheckList ClusterDescription ClusterDescriptionList ClusterDiff ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigResource ConfigResourceList ConfigValue ConfigValueList ConsumePlan ConsumeReport ControllerAddPlan ControllerAddPlanItem ControllerAddReport ControllerAddReportItem ControllerRemovePlan ControllerRemovePlanItem ControllerRemoveReport ControllerRemoveReportItem DoctorFinding DoctorReport Error ExportChain ExportManifest ExportPlan Feature FeatureDowngradePlan FeatureDowngradePlanItem FeatureDowngradeReport FeatureDowngradeReportItem FeatureList FeatureUpgradePlan FeatureUpgradePlanItem FeatureUpgradeReport FeatureUpgradeReportItem Group GroupDeletePlan GroupDeletePlanItem GroupDeleteReport GroupDeleteReportItem GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList GroupWhy GroupWhyList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem LogDirMovePlan LogDirMovePlanItem LogDirMoveReport LogDirMoveReportItem LogDirRestorePlan LogDirRestorePlanItem LogDirRestoreReport LogDirRestoreReportItem MemberLag MemberRemovePlan MemberRemovePlanItem MemberRemoveReport MemberRemoveReportItem MirrorCheck MirrorCheckPartition MirrorGapAcceptancePlan MirrorGapAcceptancePlanItem MirrorGapAcceptanceReport MirrorGapAcceptanceReportItem MirrorGroupOffset MirrorJob MirrorJobList MirrorPartition MirrorPlan MirrorPlanItem MirrorPromotion MirrorPromotionPlan MirrorPromotionPlanItem MirrorReport MirrorResetPlan MirrorResetPlanItem MirrorResetReport MirrorResetReportItem MirrorReversal MirrorReversalPlan MirrorReversalPlanItem MirrorVerification MonitorReading OffsetDeletePlan OffsetDeletePlanItem OffsetDeleteReport OffsetDeleteReportItem OffsetExport OffsetExportHead OffsetImportPlan OffsetImportPlanItem OffsetImportReport OffsetImportReportItem OffsetRestorePlan OffsetRestorePlanItem OffsetRestoreReport OffsetRestoreReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress PromotedPartition QueryResult QueryRow Quorum QuorumReplica Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordCount RecordCountList RecordFields RecordFieldsList RecordList RegistryConfig RegistryConfigAlterPlan RegistryConfigAlterPlanItem RegistryConfigAlterReport RegistryConfigAlterReportItem RegistryConfigList RegistryExportHead RegistryMode RegistryModeAlterPlan RegistryModeAlterPlanItem RegistryModeAlterReport RegistryModeAlterReportItem RegistryModeList RegistrySchema RegistrySchemaList ReplicaRestorePlan ReplicaRestorePlanItem ReplicaRestoreReport ReplicaRestoreReportItem Resource ResourceDifference ResourceList RestartStep RestartStepList RestoreReport RestoredPartition ReturnedPartition RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaCheck SchemaCheckList SchemaDeletePlan SchemaDeletePlanItem SchemaDeleteReport SchemaDeleteReportItem SchemaImportPlan SchemaImportPlanItem SchemaImportReport SchemaImportReportItem SchemaList SchemaRegisterPlan SchemaRegisterPlanItem SchemaRegisterReport SchemaRegisterReportItem SchemaUndeletePlan SchemaUndeletePlanItem SchemaUndeleteReport SchemaUndeleteReportItem Segment SegmentBatch SegmentBatchList SegmentComparison SegmentComparisonList SegmentEntry SegmentEntryList SegmentList SegmentRecord SegmentRecordList SegmentVerification SegmentVerificationList StoredPartition StoredPartitionDescription StoredPartitionDescriptionList StoredPartitionList StoredTopic StoredTopicList Subject SubjectDescription SubjectDescriptionList SubjectList SubjectUsage SubjectUsageList Token TokenCreatePlan TokenCreatePlanItem TokenCreateReport TokenCreateReportItem TokenExpirePlan TokenExpirePlanItem TokenExpireReport TokenExpireReportItem TokenList TokenRenewPlan TokenRenewPlanItem TokenRenewReport TokenRenewReportItem TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopMirror TopMirrorList TopPartition TopPartitionList TopReader TopReaderList TopReplica TopReplicaList TopTopic TopTopicList TopTopicPartition TopTopicPartitionList TopTransaction TopTransactionList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicCreatePlan TopicCreatePlanItem TopicCreateReport TopicCreateReportItem TopicDeletePlan TopicDeletePlanItem TopicDeleteReport TopicDeleteReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicRestorePlan TopicRestorePlanItem TopicRestoreReport TopicRestoreReportItem TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem TopicWho TopicWhoList Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList UndoJournal UndoJournalList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem VerdictChange VerifiedPartition apply" ;;
         *) ;;
     esac
 }
 
 _kcli() {
     local cur="${COMP_WORDS[COMP_CWORD]}" prev="" path="kcli" word="" skip="" rest="" given=0 index last keys=""
-    local names="" children="" valued="" aliases="" alias="" reply="" files="" asked="" line="${COMP_LINE-}"
+    local names="" children="" valued="" aliases="" alias="" reply="" list="" files="" asked="" line="${COMP_LINE-}"
     local -a words=()
     # bash parts words at ":" and "="; what no blank parts on the line is one word here
     for ((index = 0; index <= COMP_CWORD; index++)); do
@@ -2464,6 +2471,10 @@ _kcli() {
             *=*) ;;
             *) compopt -o nospace 2>/dev/null; COMPREPLY=($(compgen -W "$keys" -- "$cur")) ;;
         esac
+    elif [ -n "$list" ]; then
+        word="" # those before the comma stay
+        case "$cur" in *,*) word="${cur%,*}," ;; esac
+        COMPREPLY=($(compgen -P "$word" -W "$list" -- "${cur##*,}"))
     elif [ -n "$reply" ]; then
         COMPREPLY=($(compgen -W "$reply" -- "$cur"))
     elif [ -n "$files" ]; then

@@ -14,7 +14,7 @@ from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.permitted import hidden
-from kcli.flows.resources.comparison import PRUNED, Compared, chosen, compare
+from kcli.flows.resources.comparison import PRUNED, Compared, as_copied, chosen, compare
 from kcli.flows.resources.resource import Kind, Resource
 from kcli.flows.resources.unified import unified_lines
 from kcli.output.progress import counted
@@ -110,6 +110,7 @@ def _compared(inv: Invocation, of: DocumentCluster, wish: Wish, *, alone: bool) 
                 cluster = admin.cluster_id()
             pruned = [kind for kind in kinds if kind in PRUNED] if wish.prune else []
             found = compare(admin, wanted, exact=wish.exact, prune=pruned, match=wish.match)
+            found = as_copied(admin, found)
             for part in found.missing:
                 inv.lacks(part)
             if Kind.TOPIC in pruned:

@@ -45,7 +45,8 @@ def diff(
 
     Values are compared as Kafka reads them: lists in any order, and what a topic has by default is what it has. What a
     file does not name is left alone; with --exact it is a difference. With --prune so is what the cluster has and no file
-    describes, of the kinds of --only, or of those in the files. Passwords cannot be compared.
+    describes, of the kinds of --only, or of those in the files. Passwords cannot be compared. A replica that is still
+    being copied to is none that the topic has.
 
     Documents that name a profile (`metadata.profile`) are compared with its cluster, the others with that of this
     command line. With --profile only its documents, and those that name none.

@@ -255,11 +255,13 @@ def _choices(kind: object) -> tuple[str, ...]:
 
 
 def _is_file(kind: object, metavar: str | None) -> bool:
-    return isinstance(kind, click.Path | click.File) or (metavar or "").strip("[]…") in (
-        "FILE",
-        "DIR",
-        "PATH",
-    )
+    words = (metavar or "").strip("[]…").split("|")
+    return isinstance(kind, click.Path | click.File) or not {"FILE", "DIR", "PATH"}.isdisjoint(words)
+
+
+def is_list(what: OptionDoc | ArgumentDoc) -> bool:
+    """Whether its value is several of the choices, with commas between them."""
+    return isinstance(what, OptionDoc) and what.metavar.endswith("[,…]")
 
 
 def is_keys(choices: tuple[str, ...]) -> bool:

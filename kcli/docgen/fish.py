@@ -6,7 +6,7 @@ Static but for names of groups and topics and fields of records, for which it as
 import re
 from collections.abc import Iterator, Sequence
 
-from kcli.docgen.describe import TAKES_VALUE, ArgumentDoc, CommandDoc, OptionDoc
+from kcli.docgen.describe import TAKES_VALUE, ArgumentDoc, CommandDoc, OptionDoc, is_list
 
 _FILES = "-F"
 _SPECIAL = re.compile(r"[^\w.,:=@%+/-]")
@@ -46,6 +46,17 @@ end
 function __kcli_at_argument
     __kcli_look
     test "$__kcli_given $__kcli_path" = "$argv"
+end
+
+# Words of a list with commas: those before the last comma stay.
+function __kcli_list
+    set -l head ""
+    if string match -q -- '*,*' (commandline -ct)
+        set head (string replace -r '^--[^=]*=' '' -- (commandline -ct) | string replace -r '[^,]*$' '')
+    end
+    for word in $argv
+        echo $head$word
+    end
 end
 
 function __kcli_names
@@ -125,6 +136,8 @@ def _value(option: OptionDoc) -> str:
 def _offer(what: OptionDoc | ArgumentDoc) -> str:
     if what.completes:
         return f"-a '(__kcli_names {what.completes})'"
+    if is_list(what):
+        return f"-a '(__kcli_list {' '.join(what.choices)})'"
     if what.choices:
         return f"-a {_quoted(' '.join(map(_word, what.choices)))}"
     return _FILES if what.is_file else ""

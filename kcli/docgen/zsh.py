@@ -12,6 +12,7 @@ from kcli.docgen.describe import (
     CommandDoc,
     OptionDoc,
     is_keys,
+    is_list,
     keys_in,
 )
 
@@ -141,6 +142,8 @@ def _action(what: OptionDoc | ArgumentDoc) -> str:
         return f"__kcli_names {what.completes}"
     if is_keys(what.choices):
         return "__kcli_keys"
+    if is_list(what):
+        return f"_values -s , words {' '.join(what.choices)}"
     if what.choices:
         return f"({' '.join(what.choices)})"
     return "_files" if what.is_file else ""

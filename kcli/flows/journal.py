@@ -448,7 +448,7 @@ class LogDirEntry(msgspec.Struct, frozen=True, tag_field="what", tag="log_dir"):
 
 class SchemaEntry(msgspec.Struct, frozen=True, tag_field="what", tag="schema"):
     """A version of a subject of a schema registry. ``references``: name, subject and version. ``permanent``: it was
-    deleted for good, with its id.
+    deleted for good, with its id. ``contract``: its metadata and rules.
     """
 
     subject: str
@@ -458,18 +458,36 @@ class SchemaEntry(msgspec.Struct, frozen=True, tag_field="what", tag="schema"):
     text: str
     references: tuple[tuple[str, str, int], ...]
     permanent: bool = False
+    contract: str = ""
 
     @classmethod
     def of(cls, schema: "Schema", *, permanent: bool = False) -> Self:
         references = tuple((one.name, one.subject, one.version) for one in schema.references)
-        return cls(schema.subject, schema.version, schema.id, schema.kind, schema.text, references, permanent)
+        return cls(
+            schema.subject,
+            schema.version,
+            schema.id,
+            schema.kind,
+            schema.text,
+            references,
+            permanent,
+            schema.contract,
+        )
 
     def schema_of(self) -> "Schema":
         """The schema."""
         from kcli.serde.registry.client import Reference, Schema  # http and ssl: for a registry only
 
         references = tuple(Reference(*one) for one in self.references)
-        return Schema(self.id, self.type, self.text, references, self.subject, self.version)
+        return Schema(
+            self.id,
+            self.type,
+            self.text,
+            references,
+            self.subject,
+            self.version,
+            contract=self.contract,
+        )
 
     @staticmethod
     def words(entries: "Sequence[Entry]") -> str:

@@ -326,7 +326,8 @@ def _preferred(tp: TopicPartition, part: PartitionView, live: Collection[int]) -
     else:
         note, why = "not in sync", f"the replica on broker {preferred} is not in sync"
         do = "wait until it is; `kcli topics describe --under-replicated` shows it"
-    if part.leader < 0 and not set(part.replicas) & set(live) & {*part.isr, *(part.elr or ())}:
+    alive = set(part.replicas) & set(live)
+    if part.leader < 0 and alive and not alive & {*part.isr, *(part.elr or ())}:
         do += "; --unclean elects another replica, and loses records"
     error = NotElectableError(f"{tp} has no preferred leader to be elected", why=why, do=do)
     return Item(tp, election._replace(note=note), Outcome.REFUSED, error)

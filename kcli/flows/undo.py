@@ -94,9 +94,9 @@ def registry_restore_of(journal: Journal, registry: RegistryAdmin) -> ChangeOf[R
     What was deleted for good is imported with its ids; where a registry cannot, it may still know them.
     """
     first = journal.entries[0]
-    if isinstance(first, RegistrySettingEntry):
+    if isinstance(first, RegistrySettingEntry) and len(journal.entries) == 1:
         return settings.undoing(journal)
-    if isinstance(first, CreatedSchemaEntry):
+    if isinstance(first, CreatedSchemaEntry | RegistrySettingEntry):
         return delete.SchemaRetraction(journal)
     assert isinstance(first, SchemaEntry)
     if first.permanent and registry.has_modes():

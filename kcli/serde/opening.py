@@ -44,6 +44,11 @@ class Serdes:
             if serde is not None:
                 serde.prepare(topic, part)
 
+    def unapplied(self, topic: str) -> list[str]:
+        """What other producers do with what they write to ``topic``, and these serdes do not. After ``prepare``."""
+        both = (("key", self.key), ("value", self.value))
+        return [text for part, serde in both if serde is not None and (text := serde.unapplied(topic, part))]
+
     def close(self) -> None:
         """Closes the clients of registries."""
         for serde in (self.key, self.value):

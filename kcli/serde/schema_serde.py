@@ -17,7 +17,7 @@ from kcli.serde.errors import DecodeError, EncodeError, SchemaNotFoundError
 from kcli.serde.framing import Framed, SchemaId, frame, schema_id_of, unframe
 from kcli.serde.lru import Lru
 from kcli.serde.names import SerdeSpec
-from kcli.serde.registry.client import Registry, Schema
+from kcli.serde.registry.client import Registry, Schema, rules_of
 from kcli.serde.serde import JsonValue, Serde, SerdeContext
 
 _CODECS = 1_000
@@ -41,11 +41,14 @@ class Codec(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is written for one topic and part; ``schema_id`` None: without framing."""
+    """What is written for one topic and part; ``schema_id`` None: without framing. ``rules``: those that other producers
+    apply to what they write.
+    """
 
     codec: Codec
     schema_id: int | None
     name: str
+    rules: tuple[str, ...] = ()
 
 
 class SchemaSerde(Serde):
@@ -110,6 +113,12 @@ class SchemaSerde(Serde):
         if target is None:
             target = self._targets[topic, part] = self._find_target(topic, part)
         return target
+
+    def unapplied(self, topic: str, part: str) -> str:
+        target = self.prepare(topic, part)
+        if not target.rules:
+            return ""
+        return f"{target.name} has rules that kcli does not apply: {', '.join(target.rules)}"
 
     def versions(self, topic: str, part: str) -> list[Target]:
         """The schemas that records of ``part`` may have: all versions of the subject, the oldest first; one that is named
@@ -191,7 +200,7 @@ class SchemaSerde(Serde):
 
     def _target_of(self, schema: Schema, subject: str) -> Target:
         name = f"schema {schema.id}" + (f" ({subject} version {schema.version})" if subject else "")
-        return Target(self._usable(schema), schema.id if self._framed else None, name)
+        return Target(self._usable(schema), schema.id if self._framed else None, name, rules_of(schema))
 
     def _of_subject(self, subject: str, version: str) -> Schema:
         registry = self._registry()

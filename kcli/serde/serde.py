@@ -79,6 +79,10 @@ class Serde(ABC):
         """Looks up what is needed to write ``part`` of ``topic``, before there is any input."""
         return None
 
+    def unapplied(self, topic: str, part: str) -> str:  # noqa: ARG002 - most have nothing
+        """What other producers do with what they write, and this does not; empty for nothing. After ``prepare``."""
+        return ""
+
 
 def json_of_line(data: bytes, context: SerdeContext) -> JsonValue:
     """Parses an input line as JSON; raises EncodeError."""

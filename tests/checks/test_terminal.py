@@ -30,6 +30,7 @@ ESCAPED = (
     "output/envelope.py:JsonDocument._begin", "output/envelope.py:JsonLines.put", "output/envelope.py:YamlDocument.put",
     "output/envelope.py:YamlDocument.close", "output/envelope.py:YamlDocument._begin",
     "output/progress.py:Progress._write", "commands/reassign/_planning.py:plan",
+    "commands/schema_registry/export.py:export_schemas",
 )  # fmt: skip
 """Documents, whose strings their format escapes."""
 OWN = (

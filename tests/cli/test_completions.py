@@ -35,6 +35,16 @@ CASES = [
     ("kcli schema GroupLagL", {"GroupLagList"}, {"GroupLag"}),
     ("kcli exporter --collect ", {"owners", "log-dirs", "all"}, {"exporter"}),
 ]
+LISTS = [
+    ("kcli exporter --collect groups,ow", {"groups,owners"}, {"owners", "groups,all"}),
+    ("kcli groups list --state stable,", {"stable,empty"}, {"empty", "list"}),
+]
+"""zsh shows the words without those before the comma."""
+IN_ZSH = [
+    *CASES,
+    *((line, {word.rpartition(",")[2] for word in found}, {"list"}) for line, found, _not in LISTS),
+]
+CASES += LISTS
 IDS = [case[0] for case in CASES]
 
 
@@ -145,7 +155,7 @@ def test_zsh_completes(tmp_path: Path) -> None:
         zsh, ["-i"], env=environment(tmp_path), encoding="utf-8", timeout=120, dimensions=(60, 200)
     )
     child.expect("ready")
-    for number, (line, offered, not_offered) in enumerate(CASES):
+    for number, (line, offered, not_offered) in enumerate(IN_ZSH):
         child.send(line + "\x04")
         shown, deadline = "", time.monotonic() + 120
         while time.monotonic() < deadline and not all(word in shown for word in offered):

@@ -3,7 +3,7 @@
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -212,9 +212,6 @@ def test_a_change_is_planned_asked_made_read_back_and_undone(made: World, line: 
     if (line, made.content.like) in NOT_UNDONE:
         return
     made(f"undo {report['undo']}", "--yes")
-    if "import" in line:
-        made.content.levels.pop("shape", None)
-        made.content.levels.pop(":.y:shape", None)
     assert made.state == before
 
 
@@ -601,7 +598,6 @@ def test_modes_that_a_killed_import_has_left_are_restored(confluent: World, at: 
     confluent(f"{line} --yes")
     assert confluent.content.modes == {"": "READWRITE", "part": "READWRITE"}
     if then == "undo":
-        confluent.content.levels.pop("shape", None)
         assert confluent.state == before
     confluent.content.modes["shape"] = "IMPORT"  # on purpose: no journal has it any more
     told = confluent("registry import {dir}/exported.ndjson --yes")
@@ -611,6 +607,220 @@ def test_modes_that_a_killed_import_has_left_are_restored(confluent: World, at: 
         told.err,
         registry=confluent.running.url,
     )
+
+
+def refusing(world: World, method: str, path: str) -> Callable[[], None]:
+    """Answers such requests with 500; how that ends."""
+    plain = world.content.answer
+
+    def answer(asked: str, at: str, *more: Any) -> Any:
+        if asked == method and at.startswith(path):
+            raise RefusedError(500, 50001, "the store timed out")
+        return plain(asked, at, *more)
+
+    def over() -> None:
+        world.content.answer = plain  # type: ignore[method-assign]
+
+    world.content.answer = answer  # type: ignore[method-assign]
+    return over
+
+
+MANY = ("a-any", "b-any")
+
+
+@pytest.fixture
+def any_level(made: World) -> World:
+    """Subjects with the compatibility NONE, and versions that others do not allow beside each other."""
+    for subject in MANY:
+        for kind in ("int", "string"):
+            made.content.register(subject, {"schema": json.dumps(kind)})
+        made.content.levels[subject] = "NONE"
+    return made
+
+
+@pytest.mark.parametrize("like", LIKE)
+@pytest.mark.parametrize("how", ["", "--permanent"])
+def test_what_a_registry_forgot_with_a_subject_is_an_item_of_the_undo(any_level: World, how: str) -> None:
+    """It is in the report, also where that fails, and is set by the next undo."""
+    before = any_level.state
+    deleted = json.loads(any_level(f"registry delete a-any {how} --yes -o json").out)["undo"]
+    over = refusing(any_level, "PUT", "/config/a-any")
+    more = ("-X", "schema.registry.max.retries=0")
+    if any_level.content.like == "confluent":
+        failed = any_level(f"undo {deleted} --yes -o json", *more, code=None)
+        statuses = [item["status"] for item in json.loads(failed.out)["items"]]
+        assert (failed.code, len(statuses)) in [(3, 3), (6, 3)]
+        assert statuses[-1] in ("unknown", "failed")
+        assert any_level.content.levels.get("a-any") is None
+    over()
+    again = any_level(f"undo {deleted} --yes -o json", code=None)
+    if how and any_level.content.like == "karapace":
+        return  # it has forgotten the ids
+    assert again.code == 0, again
+    assert len(json.loads(again.out)["items"]) == 3
+    assert any_level.state == before
+    back = json.loads(again.out)["undo"]
+    any_level(f"undo {back} --yes")
+    assert any_level.state != before
+
+
+@pytest.mark.parametrize("like", LIKE)
+def test_a_version_that_the_level_of_its_subject_allows_is_copied_with_new_ids(
+    any_level: World, like: str
+) -> None:
+    file = any_level.folder / "any.ndjson"
+    file.write_text(any_level("registry export --match *-any").out)
+    (any_level.folder / "other").mkdir()
+    other = World(any_level.folder / "other", like)
+    with other.running:
+        before = other.state
+        done = json.loads(other(f"registry import {file} --new-ids --yes -o json").out)
+        assert [item["status"] for item in done["items"]] == ["done"] * 6
+        assert other.items("registry export --match *-any")
+        assert {other.content.levels[subject] for subject in MANY} == {"NONE"}
+        other(f"undo {done['undo']} --yes")
+        assert other.state == before
+
+
+def test_a_mode_is_set_back_after_the_mode_in_which_schemas_come_back(confluent: World) -> None:
+    modes = confluent.content.modes
+    modes |= {"": "READONLY", "lonely": "READWRITE"}
+    deleted = json.loads(confluent("registry delete lonely --permanent --yes -o json").out)["undo"]
+    modes.pop("lonely")  # as Confluent's registry does with the last version
+    refused = confluent(f"undo {deleted} --yes -o json", code=7)
+    assert {item["status"] for item in json.loads(refused.out)["items"]} == {"refused"}
+    assert modes == {"": "READONLY"}
+    modes[""] = "READWRITE"
+    items = confluent.items(f"undo {deleted} --yes")
+    assert [(item["status"], item["version"]) for item in items] == [
+        ("done", 1), ("done", 2), ("done", None), ("done", None)
+    ]  # fmt: skip
+    assert modes == {"": "READWRITE", "lonely": "READWRITE"}
+    assert {item["status"] for item in confluent.items(f"undo {deleted} --yes")} == {"unchanged"}
+    modes["lonely"] = "READONLY"
+    assert "has been changed since" in confluent(f"undo {deleted} --yes", code=7).err
+
+
+def test_of_versions_with_the_same_schema_the_newest_comes_back(confluent: World) -> None:
+    """A subject has one of them that is not deleted; the others were deleted softly before all were for good."""
+    confluent("registry undelete gone --yes")
+    before = confluent.state
+    deleted = json.loads(confluent("registry delete gone --permanent --yes -o json").out)["undo"]
+    for statuses in (["done", "done", "unchanged", "unchanged"], ["unchanged"] * 4):
+        items = confluent.items(f"undo {deleted} --yes")
+        assert sorted(item["status"] for item in items) == statuses
+        assert {item["version"] for item in items if item["note"] != "it is there"} >= {1, 2}
+        assert confluent.state == before
+
+
+def test_levels_alone_are_imported_and_set_back(confluent: World) -> None:
+    file = confluent.folder / "levels.ndjson"
+    rows = [json.loads(line) for line in confluent("registry export").out.splitlines()]
+    levels = {"customer-value": "FULL", "lonely": "FORWARD"}
+    file.write_text(
+        "\n".join(json.dumps({**row, "compatibility": levels.get(row["subject"])}) for row in rows)
+    )
+    before = confluent.state
+    done = json.loads(confluent(f"registry import {file} --yes -o json").out)
+    assert confluent.content.levels == {"": "BACKWARD", **levels}
+    confluent.content.levels["lonely"] = "NONE"
+    refused = confluent(f"undo {done['undo']} --yes -o json", code=None)
+    assert [item["status"] for item in json.loads(refused.out)["items"]] == ["done", "unchanged"]
+    confluent.content.levels["lonely"] = "BACKWARD"
+    refused = confluent(f"undo {done['undo']} --yes -o json", code=7)
+    assert [item["status"] for item in json.loads(refused.out)["items"]] == ["unchanged", "refused"]
+    confluent.content.levels["lonely"] = "NONE"
+    assert confluent.state == before
+
+
+def test_what_a_subject_has_got_since_comes_back_with_it(confluent: World) -> None:
+    first = json.loads(confluent("registry register new {dir}/shape.json --yes -o json").out)["undo"]
+    confluent("registry config new --set FULL --yes")
+    before = confluent.state
+    second = json.loads(confluent(f"undo {first} --yes -o json").out)["undo"]
+    confluent.content.levels.pop("new")  # as Confluent's registry does with the last version
+    confluent(f"undo {second} --yes")
+    assert confluent.state == before
+
+
+@pytest.mark.parametrize("wrong", [{"id": None}, {"version": None}, {"version": 7}, {"id": "3"}])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "registry list --match lonely",
+        "registry export lonely",
+        "registry describe lonely",
+        "registry delete lonely --yes",
+        "registry delete lonely:1 --yes",
+    ],
+)
+def test_a_version_without_number_or_id_is_no_version(
+    confluent: World, monkeypatch: pytest.MonkeyPatch, line: str, wrong: dict[str, Any]
+) -> None:
+    plain = confluent.content._whole
+    monkeypatch.setattr(
+        confluent.content,
+        "_whole",
+        lambda *asked: {key: one for key, one in {**plain(*asked), **wrong}.items() if one is not None},
+    )
+    done = confluent(line, code=1)
+    assert "cannot be used" in done.err
+    assert not confluent.changes()
+
+
+@pytest.mark.parametrize("form", ["ndjson", "json"])
+def test_an_export_that_is_not_complete_is_not_imported(confluent: World, form: str) -> None:
+    over = refusing(confluent, "GET", "/subjects/orders-value/versions/1")
+    done = confluent(f"registry export -o {form}", "-X", "schema.registry.max.retries=0", code=6)
+    over()
+    refused = confluent("registry import - --yes", stdin=done.out, code=2)
+    assert "it is not complete" in refused.err
+    assert not confluent.changes()
+
+
+CONTRACT = {
+    "metadata": {"properties": {"owner": "sales"}},
+    "ruleSet": {
+        "domainRules": [{"name": "hide", "kind": "TRANSFORM", "mode": "WRITEREAD", "type": "ENCRYPT"}]
+    },
+}
+
+
+def test_metadata_and_rules_are_a_part_of_a_schema(confluent: World) -> None:
+    """The same text with others is another schema, with another id: whatever registers it again has them."""
+    for contract in ({}, {"metadata": CONTRACT["metadata"]}, CONTRACT):
+        confluent.content.register("ruled", {"schema": '"int"', **contract})
+    kept = [one.body for one in confluent.content.subjects["ruled"]]
+    before, text = confluent.state, confluent("registry export ruled").out
+    for how in ("--permanent", ""):
+        deleted = json.loads(confluent(f"registry delete ruled {how} --yes -o json").out)["undo"]
+        confluent(f"undo {deleted} --yes")
+        assert confluent.state == before
+        live = [one.body for one in confluent.content.subjects["ruled"] if not one.deleted]
+        assert live == kept
+    confluent("registry delete ruled --yes")
+    confluent("registry undelete ruled --yes")
+    assert confluent.state == before
+    (confluent.folder / "other").mkdir()
+    for like, more, codes in (("confluent", "", {"done"}), ("karapace", "--new-ids", {"done", "failed"})):
+        other = World(confluent.folder / "other", like)
+        with other.running:
+            done = other(f"registry import - {more} --yes -o json", stdin=text, code=0 if not more else 6)
+            assert {item["status"] for item in json.loads(done.out)["items"]} == codes
+            if like == "confluent":
+                assert [one.body for one in other.content.subjects["ruled"]] == kept
+            else:
+                assert "without its metadata and rules" in done.err
+
+
+def test_rules_that_producers_apply_are_named(confluent: World, cluster: FakeCluster) -> None:
+    confluent.content.register("values-value", {"schema": '"int"', **CONTRACT})
+    brokers = ("-b", cluster.bootstrap)
+    for spec in ("value=avro", "value=avro:id=5"):
+        done = confluent("produce values -s", spec, *brokers, stdin="1\n")
+        assert "has rules that kcli does not apply: hide (ENCRYPT)" in done.err
+    confluent.content.register("values-value", {"schema": '"int"', "metadata": CONTRACT["metadata"]})
+    assert "rules" not in confluent("produce values -s value=avro", *brokers, stdin="1\n").err
 
 
 def test_an_import_contradicts_nothing_that_is_there(confluent: World) -> None:
@@ -750,6 +960,18 @@ def test_usage_says_what_it_could_not_read(confluent: World, cluster: FakeCluste
     type_remedy(
         "`kcli topics describe keys` shows its leaders", done.err, cluster.bootstrap, then="6: it has none"
     )
+
+
+def test_usage_without_an_answer_about_other_subjects_has_the_rest(
+    confluent: World, cluster: FakeCluster
+) -> None:
+    put(cluster, "values", 0, (b"\0\0\0\0\4x", b"\0\0\0\0\3x", ()))
+    for path, missing in (("/schemas/ids/3/versions", 1), ("/schemas/ids/", 2)):
+        over = refusing(confluent, "GET", path)
+        found = usage(confluent, cluster, "lonely", code=6)
+        over()
+        assert len(found["missing"]) == missing
+        assert [(row["id"], row["records"]) for row in found["items"]] == [(4, 1), (3, 1)]
 
 
 def test_undo_lists_what_was_changed_in_the_registry_that_is_named(

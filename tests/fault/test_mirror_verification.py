@@ -563,6 +563,38 @@ def test_topics_that_the_job_has_not_copied_are_compared_in_their_order(
     assert command(*line, "-t", "u", "-t", "v").code == 8
 
 
+@pytest.mark.parametrize("has_records", [False, True])
+def test_a_partition_of_the_target_alone_is_equal_only_if_it_is_empty(
+    source: FakeCluster, target: FakeCluster, has_records: bool
+) -> None:
+    for topic in "uv":
+        source.create_topic(topic, 1)
+        target.create_topic(topic, 2)
+        fill(source, 0, 5, topic)
+    fill(target, 0, 5, "u")
+    assert mirrored(source, target, "-t", "v").code == 0
+    if has_records:
+        for topic in "uv":
+            target.append(topic, 1, batch(b"of somebody else"))
+    done = command(
+        "mirror", "verify", "--from", source.bootstrap, "--to", target.bootstrap, "-o", "json", "-t", "u"
+    )
+    assert done.code == (8 if has_records else 0), done
+    results = [(row["partition"], row["result"]) for row in done.items]
+    assert results == [(0, "equal"), *[(1, "not_compared")] * has_records]
+    if has_records:
+        assert "the source has no u-1" in done.err
+        type_remedy(
+            "check -t, --map-topic and --from; `kcli consume u -p 1 -e` shows its records",
+            done.err,
+            target.bootstrap,
+        )
+    of_job = verified(source, target)  # it may have been there before the job
+    assert (of_job.code, only_row(of_job)["result"]) == (0, "equal")
+    warned = "v-1 of the target has records, and the source has no such partition"
+    assert any(warned in one for one in json.loads(of_job.out)["warnings"]) is has_records
+
+
 def test_an_exclude_leaves_out_topics_of_the_job(source: FakeCluster, target: FakeCluster) -> None:
     source.create_topic("u", 1)
     assert mirrored(source, target, "-t", "t", "-t", "u").code == 0

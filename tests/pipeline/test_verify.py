@@ -57,6 +57,15 @@ def verify(source: FakeCluster, target: FakeCluster, *more: str, runner: str = "
     return done, json.loads(done.out) if done.out else None
 
 
+@pytest.mark.parametrize("choice", [["-t", "x*"], ["-t", "^x"], ["-t", "*", "--exclude", "t*"]])
+@pytest.mark.parametrize("level", ["offsets", "digest", "records"])
+def test_nothing_is_not_equal_to_nothing(
+    source: FakeCluster, target: FakeCluster, choice: list[str], level: str
+) -> None:
+    done, _ = verify(source, target, *choice, "--level", level)
+    assert (done.code, "no topic is selected" in done.err) == (1, True), done
+
+
 def rows(count: int, start: int = 0) -> Rows:
     return [(b"k%d" % (n % 7), b"v%d" % n) for n in range(start, count)]
 

@@ -436,7 +436,8 @@ def _no_subject(subject: str) -> RefusedError:
 def _plain(body: Any, like: str) -> dict[str, Any]:
     if not isinstance(body, dict) or "schema" not in body:
         raise RefusedError(422, 42201 if like == "confluent" else 422, "Invalid schema: Field required")
-    kept = {key: body[key] for key in ("schema", "schemaType", "references") if body.get(key)}
+    contract = ("metadata", "ruleSet") if like == "confluent" else ()
+    kept = {key: body[key] for key in ("schema", "schemaType", "references", *contract) if body.get(key)}
     kind = kept.get("schemaType", "AVRO")
     if kind not in ("AVRO", "JSON", "PROTOBUF"):
         raise RefusedError(422, 42201 if like == "confluent" else 422, f"Invalid schema type {kind}")
@@ -462,7 +463,10 @@ def _canonical(body: dict[str, Any]) -> Any:
         text = json.loads(text)
     except ValueError:
         text = " ".join(text.split())
-    return text, body.get("schemaType", "AVRO"), body.get("references")
+    return (
+        text,
+        *(body.get("schemaType", "AVRO"), body.get("references"), body.get("metadata"), body.get("ruleSet")),
+    )
 
 
 def _check(body: dict[str, Any], like: str) -> None:

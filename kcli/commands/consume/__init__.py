@@ -270,6 +270,9 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], more_topics: tuple[str,
     --idle-timeout sets one. A TOPIC with *, ? or [ is a shell pattern, one that begins with ^ a regular expression.
     --from-dir needs no TOPIC: it reads what is there, but for internal topics.
 
+    With an end (-e, --count, --latest-per-key, --tail), partitions whose leader cannot be reached within --timeout are
+    reported, and the others are read.
+
     Formats: -o value (the default, unless a profile has another record_format for terminals), pretty (a block a record,
     for people), table, ndjson, json, csv, raw (a length in 4 bytes, then the value), hex (a dump for people), kcat (as
     kcat -J), or -f. Cells of csv are what the records hold:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from kcli.commands.consume.options import ConsumeOptions
+from kcli.commands.consume.scope import unread_parts
 from kcli.commands.shared.check_permitted import check_permitted
 from kcli.commands.shared.context import Invocation
 from kcli.core.consumer import ranges
@@ -41,6 +42,7 @@ def dry_run(
     partitions = [tp for tp in partitions if tp.topic not in denied]
     exact = asked.exact_times and spec.times[1] is not None
     spec = spec._replace(stop=OffsetSpec("latest")) if exact else spec
+    tails = asked.tail is not None and not asked.follow
     spans = ranges.spans(
         consumer,
         partitions,
@@ -48,6 +50,7 @@ def dry_run(
         until_end=asked.reads_to_the_end,
         timeout=inv.timeout,
         on_out_of_range=consumer.options.on_out_of_range,
+        unread=unread_parts(inv) if asked.reads_to_the_end or tails else None,
     )
     if not asked.exact_times:
         for text in time_warnings(
@@ -60,7 +63,13 @@ def dry_run(
     if out.kind in ("json", "ndjson"):
         cluster = consumer.cluster.view.cluster_id
         with list_rows(
-            out, "ConsumePlan", "ConsumePlan", COLUMNS, cluster=cluster, warnings=inv.talk.warnings
+            out,
+            "ConsumePlan",
+            "ConsumePlan",
+            COLUMNS,
+            cluster=cluster,
+            warnings=inv.talk.warnings,
+            missing=inv.missing,
         ) as rows:
             for tp, span in spans.items():
                 values = (*tp, starts.get(tp, span.start), span.stop)

@@ -31,6 +31,7 @@ from kcli.commands.consume.scope import (
     hidden_records,
     offsets_of,
     selection,
+    unread_parts,
     wanted_range,
     warn_of_hidden_topics,
 )
@@ -241,7 +242,12 @@ class _ConsumeRun:
 
     def _tail(self, count: int, sink: Sink, stop: Stop) -> None:
         stop.wake(self._consumer.wakeup)
-        now = ranges.bounds(self._consumer, self.partitions(), self._inv.timeout)
+        now = ranges.bounds(
+            self._consumer,
+            self.partitions(),
+            self._inv.timeout,
+            unread=None if self._asked.follow else unread_parts(self._inv),
+        )
         from kcli.flows.consume.time_order import tail  # few runs need it
 
         for fetched in tail(self._consumer, now, count, stop, self._selection):

@@ -15,9 +15,10 @@ from kcli.core.clock import wall_ms
 from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
+from kcli.core.errors import KcliError
 from kcli.core.positions import OffsetSpec, RangeSpec, ResetPolicy, check_times
 from kcli.core.types import TopicPartition
-from kcli.flows.consume.extent import Chosen, GroupShare
+from kcli.flows.consume.extent import Chosen, GroupShare, unread_errors
 from kcli.flows.filters.selection import (
     PARTITIONER,
     Filter,
@@ -212,6 +213,16 @@ def chosen_reading(
         find_new=new_partitions(consumer, topics, asked, bounded=bounded),
     )
     return reading, reading.begin(partitions)
+
+
+def unread_parts(inv: Invocation) -> ranges.Unread:
+    """Reports partitions that are left out, as their leaders cannot be reached."""
+
+    def report(errors: Mapping[TopicPartition, KcliError]) -> None:
+        for error in unread_errors(errors):
+            inv.lacks(Missing.of(error))
+
+    return report
 
 
 def offsets_of(spans: Mapping[TopicPartition, Span]) -> int | None:

@@ -46,7 +46,7 @@ from kcli.exporter.collectors.choice import WORDS
     option(
         "--collect",
         type=OfferedType("list", tuple(WORDS)),
-        metavar="LIST",
+        metavar="WORD[,…]",
         default="default",
         help="groups, owners, topics, brokers, quorum, transactions, quotas, commits, log-dirs, configs, default (all "
         "but owners, log-dirs and configs) or all (default: default)",

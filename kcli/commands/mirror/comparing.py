@@ -154,13 +154,15 @@ def _report(inv: Invocation, verified: Verified, stop: Stop) -> int:
 
 
 def _remarks(verified: Verified) -> Iterator[str]:
-    """What was not compared, once a topic."""
+    """What was not compared, once a topic; and what the source has no partition for."""
     told: dict[tuple[str, str], None] = {}
     for one in verified.comparisons:
         if one.ignored:
             told[one.pair.source.tp.topic, one.ignored] = None
     for topic, why in told:
         yield f"topic {topic}: timestamps are not compared: {why}"
+    for tp in verified.surplus:
+        yield f"{tp} of the target has records, and the source has no such partition: they are not of the job"
 
 
 def _row(copy: PartitionCopy, made: Comparison | None) -> dict[str, object]:

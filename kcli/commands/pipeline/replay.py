@@ -20,7 +20,13 @@ from kcli.commands.shared.command import command, options
 from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import REPORT_KINDS, TOPIC, CountType, option
-from kcli.commands.shared.params import check_topic_name, exact_times_option, since_option, until_option
+from kcli.commands.shared.params import (
+    NAMED_TOPIC,
+    check_topic_name,
+    exact_times_option,
+    since_option,
+    until_option,
+)
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.two_clusters import job_option
@@ -121,6 +127,7 @@ class ReplayOptions:
     option(
         "--to",
         "target",
+        type=NAMED_TOPIC,
         required=True,
         metavar="TOPIC|header:NAME",
         help="send to this topic, or to the topic that the record's header NAME names",

@@ -20,7 +20,7 @@ from kcli.files.atomic import replace_file
 from kcli.flows.partitions_file import STDIN
 from kcli.flows.reassign import rows as view
 from kcli.flows.reassign.assignment import Placement, assignment
-from kcli.flows.reassign.moves import Move, planned_moves, traffic
+from kcli.flows.reassign.moves import Move, planned_moves, traffic, without_leader
 from kcli.flows.reassign.plan_file import file_text, read_plan_file
 from kcli.flows.reassign.replicas import ClusterReplicas, survey
 from kcli.flows.reassign.run import ReassignmentRun
@@ -72,6 +72,8 @@ def plan(
     ]
     moves = planned_moves(assignment(placements, racks, replication_factor), found)
     todo = [move for move in moves if move.needed]
+    for warning in without_leader(todo):
+        inv.talk.warn(warning)
     text = _text(moves, todo, racks)
     if inv.dry_run:
         if inv.out.kind in ROW_KINDS:

@@ -11,7 +11,7 @@ from kcli.commands.shared.params import SUBJECT
 from kcli.commands.shared.registry_client import open_registry
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
-from kcli.flows.registry.exported import COLUMNS, KIND, LIST, read_export, rows
+from kcli.flows.registry.exported import COLUMNS, KIND, LIST, head_line, read_export, rows
 from kcli.flows.registry.rows import chosen_subjects
 from kcli.output.progress import counted
 
@@ -39,7 +39,7 @@ def export_schemas(inv: Invocation, names: tuple[str, ...], match: str | None, c
 
     Without SUBJECT these are all subjects. What they refer to of other subjects is added, so that `kcli registry import`
     has all it needs; deleted versions are left out. -o json is one document, the default ndjson has a line for each
-    version. Exit code 6 where something could not be read: do not import that.
+    version. Where something could not be read, the exit code is 6, and `kcli registry import` refuses what was written.
     """
     if names and match is not None:
         raise usage(
@@ -55,6 +55,8 @@ def export_schemas(inv: Invocation, names: tuple[str, ...], match: str | None, c
             inv.lacks(part)
         for name in added:
             inv.talk.note(f"added {name}, to which others refer")
+        if inv.missing and inv.out.kind == "ndjson":
+            inv.out.text(head_line(inv.missing))
         print_rows(inv, LIST, COLUMNS, rows(found.items), registry.address, item=KIND)
     subjects = counted(len({schema.subject for schema in found.items.schemas}), "subject")
     inv.talk.note(f"exported {counted(len(found.items.schemas), 'version')} of {subjects}")

@@ -40,7 +40,7 @@ def import_schemas(inv: Invocation, path: str, new_ids: bool, context: str | Non
     have of their own are set, too. Rerun an import that was interrupted: it goes on where it ended.
 
     With --new-ids the registry chooses ids and versions, and references are changed to the new versions. `kcli undo ID`
-    deletes what was registered, softly.
+    deletes what was registered, softly, and sets the levels back.
     """
     if path == STDIN and stdin_is_terminal():
         inv.talk.note("reading the export from the terminal; end with Ctrl-D …")

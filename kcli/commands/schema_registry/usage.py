@@ -74,6 +74,8 @@ def subject_usage(
                 inv.lacks(part, later=True)
             cluster = consumer.cluster.view.cluster_id
         rows = [*usage.rows(registry, named.subject)]
+        for part in usage.missing:
+            inv.lacks(part)
     values = (named.subject, len({tp.topic for tp in usage.partitions}), len(usage.partitions), usage.read)
     head = dict(zip((column.key for column in HEAD), values, strict=True))
     print_rows(inv, "SubjectUsageList", COLUMNS, rows, cluster, item="SubjectUsage", head=head)

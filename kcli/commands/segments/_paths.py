@@ -12,6 +12,7 @@ import click
 from kcli.account.survey import Missing
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.options import option
+from kcli.commands.shared.params import NAMED_TOPIC
 from kcli.commands.shared.usage import usage
 from kcli.core.errors import KcliError, UnreadableFileError
 
@@ -40,6 +41,7 @@ def topic_option(function: F) -> F:
         "--topic",
         "topics",
         multiple=True,
+        type=NAMED_TOPIC,
         metavar="TOPIC",
         help="only this topic, or those whose names match this shell pattern; repeatable",
     )(function)

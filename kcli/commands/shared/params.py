@@ -122,6 +122,8 @@ SIZE_RANGE = Word("sizes", _late("parse_size_range"))
 RATE = Word("rate", _late("parse_rate"))
 PARTITIONS = Word("partitions", _late("parse_partitions"))
 BROKERS = Word("brokers", _late("parse_brokers"))
+NAMED_TOPIC = Word("topic", str, completes="topics")
+"""A topic, or what is written in its place."""
 TOPIC_PARTITIONS = Word("topic", _late("parse_topic_partitions"), completes="topics")
 TOPIC_MAP = Word("topics", _late("parse_topic_map"))
 HEADERS = Word("header", _late("parse_headers"))

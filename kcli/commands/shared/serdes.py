@@ -59,6 +59,9 @@ def prepare_schemas(inv: Invocation, serdes: Serdes, specs: SerdeSpecs, topic: s
             if not (inv.dry_run and registers):
                 raise
             inv.talk.note(f"a schema would be registered: {error.what}")
+            return
+    for text in serdes.unapplied(topic):
+        inv.talk.warn(text)
 
 
 def _registers(spec: SerdeSpec) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kcli.core.admin.forwarded import patience, unanswered
 from kcli.core.admin.topics import id_text
 from kcli.core.classes import dataclass, field
 from kcli.core.cluster.brokers import FORWARDED
-from kcli.core.cluster.cluster import CONTROLLER, Cluster
+from kcli.core.cluster.cluster import Cluster
 from kcli.core.error_codes import NONE
 from kcli.core.errors import BrokerError, ProtocolError, TimedOutError, UnsupportedError
 from kcli.core.future import Future
@@ -23,6 +24,7 @@ from kcli.core.protocol.messages.describe_quorum import (
 )
 
 _TOPIC = "__cluster_metadata"
+_DESCRIBING = "describing the controllers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +91,12 @@ def describe_quorum(cluster: Cluster, deadline: float) -> QuorumDescription:
             if row.error_code != NONE:
                 raise BrokerError(
                     row.error_code,
-                    "describing the controllers",
+                    _DESCRIBING,
                     message=row.error_message or "",
                     needs=[on_cluster("DESCRIBE")],
                 )
         if not parts:
-            raise ProtocolError(
-                "describing the controllers", why=f"the response has no partition of {_TOPIC}"
-            )
+            raise ProtocolError(_DESCRIBING, why=f"the response has no partition of {_TOPIC}")
         part = parts[0]
         voters = tuple(sorted(voter.replica_id for voter in part.current_voters))
         replicas = [_replica(row, is_voter=True) for row in part.current_voters]
@@ -126,11 +126,8 @@ def describe_quorum(cluster: Cluster, deadline: float) -> QuorumDescription:
         sent.append(cluster.send(request, purpose=FORWARDED))
         return sent[-1]
 
-    silence = cluster.silence
-    if silence is not None:
-        deadline = silence.patience(CONTROLLER, cluster.loop.now(), deadline)
     try:
-        return cluster.call(attempt, check, deadline, "describing the controllers")
+        return cluster.call(attempt, check, patience(cluster, deadline), _DESCRIBING)
     except UnsupportedError as error:
         raise UnsupportedError(
             error.what,
@@ -140,13 +137,7 @@ def describe_quorum(cluster: Cluster, deadline: float) -> QuorumDescription:
     except TimedOutError as error:
         if sent[-1].done:
             raise
-        if silence is not None:
-            silence.add(CONTROLLER, sent[-1])
-        raise TimedOutError(
-            "describing the controllers: no answer in time",
-            why="brokers pass the request on to the active controller, which has not answered",
-            do=error.do,
-        ) from error
+        raise unanswered(cluster, error, sent[-1], _DESCRIBING) from error
 
 
 def _replica(row: DescribeQuorumReplicaState, *, is_voter: bool) -> QuorumReplica:

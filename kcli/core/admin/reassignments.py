@@ -3,7 +3,9 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from kcli.core.admin.forwarded import patience, unanswered
 from kcli.core.classes import dataclass
+from kcli.core.cluster.brokers import CONTROL, FORWARDED
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
 from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.metadata import unknown_partition
@@ -14,7 +16,8 @@ from kcli.core.error_codes import (
     NONE,
     UNKNOWN_TOPIC_OR_PARTITION,
 )
-from kcli.core.errors import BrokerError, KcliError
+from kcli.core.errors import BrokerError, KcliError, TimedOutError
+from kcli.core.future import Future
 from kcli.core.permissions import on_cluster
 from kcli.core.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -116,10 +119,14 @@ def list_reassignments(
         for name, numbers in by_topic(partitions).items()
     ]  # fmt: skip
 
-    def attempt() -> Any:
+    sent: list[Future[Any]] = []
+
+    def attempt() -> Future[Any]:
         seconds = max(0.001, deadline - cluster.loop.now())
         request = ListPartitionReassignmentsRequest(timeout_ms=max(1, int(seconds * 1000)), topics=topics)
-        return cluster.send(request, CONTROLLER)
+        purpose = CONTROL if cluster.silence is None else FORWARDED
+        sent.append(cluster.send(request, CONTROLLER, purpose=purpose))
+        return sent[-1]
 
     def check(response: ListPartitionReassignmentsResponse) -> dict[TopicPartition, Reassignment]:
         if response.error_code != NONE:
@@ -133,7 +140,12 @@ def list_reassignments(
             for row in topic.partitions
         }
 
-    return cluster.call(attempt, check, deadline, _LISTING)
+    try:
+        return cluster.call(attempt, check, patience(cluster, deadline), _LISTING)
+    except TimedOutError as error:
+        if sent[-1].done:
+            raise
+        raise unanswered(cluster, error, sent[-1], _LISTING) from error
 
 
 def _refused(code: int, tp: TopicPartition, message: str | None) -> KcliError:

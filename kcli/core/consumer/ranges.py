@@ -10,12 +10,16 @@ from kcli.core.cluster.metadata import no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo, not_tiered
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ConfigError, DataLossError, KcliError, NotInLogDirsError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import TopicPartition
 
 if TYPE_CHECKING:
     from kcli.core.consumer.consumer import Consumer
 
+
+Unread = Callable[[Mapping[TopicPartition, KcliError]], object]
+"""Is told of the partitions whose leaders cannot be reached, while others can: these are left out."""
 
 _OTHER_OFFSET = "choose another --offset, or --on-out-of-range earliest or latest"
 
@@ -73,20 +77,32 @@ def bounds(
     timeout: float,
     *,
     committed_only: bool | None = None,
+    unread: Unread | None = None,
 ) -> Bounds:
     """Start and end of each partition, both pinned now. ``committed_only``: see ``Consumer.list_offsets``."""
-    return _begin_bounds(consumer, list(partitions), timeout, committed_only)()
+    return _begin_bounds(consumer, list(partitions), timeout, committed_only, unread)()
 
 
 def _begin_bounds(
-    consumer: Consumer, wanted: list[TopicPartition], timeout: float, committed_only: bool | None = None
+    consumer: Consumer,
+    wanted: list[TopicPartition],
+    timeout: float,
+    committed_only: bool | None = None,
+    unread: Unread | None = None,
 ) -> Callable[[], Bounds]:
     """Together: a leader answers in this order, so that no end is older than its start."""
     starts = consumer.begin_list_offsets(dict.fromkeys(wanted, EARLIEST), timeout)
     ends = consumer.begin_list_offsets(dict.fromkeys(wanted, LATEST), timeout, committed_only=committed_only)
 
     def finish() -> Bounds:
-        found = Bounds(offsets_in(starts()), offsets_in(ends()))
+        listed = starts(), ends()
+        lost = {} if unread is None else _unreachable(*listed)
+        if unread is not None and lost and len(lost) < len(wanted):
+            unread(lost)
+            for each in listed:
+                for tp in lost:
+                    each.pop(tp, None)
+        found = Bounds(*map(offsets_in, listed))
         # One that was asked for again: records were deleted meanwhile, and there are no others before them.
         return Bounds(found.starts, {tp: max(end, found.starts[tp]) for tp, end in found.ends.items()})
 
@@ -104,6 +120,7 @@ def spans(
     do: str = _OTHER_OFFSET,
     to_high_watermark: bool = False,
     from_its_start: bool = False,
+    unread: Unread | None = None,
 ) -> dict[TopicPartition, Span]:
     """The offsets to be read in each partition. ``until_end`` limits them to the current ends. DataLossError, with the
     remedy ``do``, for a start beyond these; with ``from_its_start`` also for one that is not in the log any more.
@@ -112,16 +129,18 @@ def spans(
     before them in any case: what is in an open transaction now is read when it is committed.
     """
     wanted = list(partitions)
-    begun = _begin_bounds(consumer, wanted, timeout)
-    later = _begin_bounds(consumer, wanted, timeout, False) if to_high_watermark else None
+    begun = _begin_bounds(consumer, wanted, timeout, unread=unread)
+    later = _begin_bounds(consumer, wanted, timeout, False, unread) if to_high_watermark else None
     now = begun()
+    wanted = [tp for tp in wanted if tp in now.ends]
     start_spec = asked.start or OffsetSpec("earliest", 0)
     starts = _resolve(consumer, wanted, start_spec, now, timeout, on_missing=on_out_of_range)
     committed_only = None
     if later is not None:
         committed_only = False
         beyond = later()
-        now = Bounds(beyond.starts, {tp: max(end, now.ends[tp]) for tp, end in beyond.ends.items()})
+        wanted = [tp for tp in wanted if tp in beyond.ends]
+        now = Bounds(beyond.starts, {tp: max(beyond.ends[tp], now.ends[tp]) for tp in wanted})
     stops = _stops(
         consumer,
         wanted,
@@ -147,12 +166,14 @@ def stops(
     *,
     until_end: bool,
     timeout: float,
+    unread: Unread | None = None,
 ) -> dict[TopicPartition, int]:
     """Where reading ends in each partition, pinned now; omitted partitions have no end."""
     wanted = list(partitions)
     if stop is None and not until_end:
         return {}
-    now = bounds(consumer, wanted, timeout)
+    now = bounds(consumer, wanted, timeout, unread=unread)
+    wanted = [tp for tp in wanted if tp in now.ends]
     return _stops(consumer, wanted, stop, now, until_end=until_end, timeout=timeout)
 
 
@@ -230,6 +251,16 @@ def _resolve(
     raise ConfigError(
         f"the offset {spec.kind!r} needs a group", why="it means the group's committed offsets", do="give -g"
     )
+
+
+def _unreachable(*listed: Mapping[TopicPartition, OffsetInfo | KcliError]) -> dict[TopicPartition, KcliError]:
+    """The partitions whose leaders did not answer."""
+    return {
+        tp: result
+        for results in listed
+        for tp, result in results.items()
+        if isinstance(result, KcliError) and result.exit_code == ExitCode.UNREACHABLE
+    }
 
 
 def offsets_in(results: Mapping[TopicPartition, OffsetInfo | KcliError]) -> dict[TopicPartition, int]:

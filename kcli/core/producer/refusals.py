@@ -9,7 +9,7 @@ from typing import Any
 
 from kcli.core.cluster.brokers import PRODUCE
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.metadata import topic_error
+from kcli.core.cluster.metadata import may_be_elected, no_leader, topic_error
 from kcli.core.cluster.retry import classify_error
 from kcli.core.error_codes import (
     CORRUPT_MESSAGE,
@@ -156,5 +156,9 @@ def parked_too_long(topic: str, cluster: Cluster, delivery_timeout_ms: int) -> K
 def _obstacle(batch: ProducerBatch, cluster: Cluster) -> KcliError:
     leader = cluster.view.leader(batch.tp)
     if leader is None:
-        return KcliError("the leader of the partition is not known")
+        topic = cluster.view.topics.get(batch.tp.topic)
+        part = topic.partition(batch.tp.partition) if topic else None
+        if part is None or part.leader >= 0:
+            return KcliError("the leader of the partition is not known")
+        return no_leader(batch.tp, () if may_be_elected(part) else part.offline)
     return cluster.brokers.failure(leader, PRODUCE) or KcliError(f"{leader} did not accept it")

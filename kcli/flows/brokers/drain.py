@@ -33,7 +33,7 @@ from kcli.flows.read_back import VISIBLE_WITHIN
 from kcli.flows.reassign import rows as view
 from kcli.flows.reassign.assignment import Placement
 from kcli.flows.reassign.change import BEGUN, MoveItem, Moving, ReplicaMoves, StillMovingError
-from kcli.flows.reassign.moves import HeldBackError, Move, OutdatedError, traffic
+from kcli.flows.reassign.moves import HeldBackError, Move, OutdatedError, traffic, without_leader
 from kcli.flows.reassign.replicas import ClusterReplicas, survey
 from kcli.output.progress import counted, size_text
 from kcli.output.tables import Column
@@ -224,6 +224,7 @@ class BrokerDrain(ReplicaMoves):
 
     def _remarks(self, found: ClusterReplicas, moves: Sequence[Move]) -> Iterator[str]:
         yield from found.unknown_sizes()
+        yield from without_leader(moves)
         for number in self.numbers:
             if number not in found.racks:
                 yield f"broker {number} is not alive: only what DescribeTopics shows of it can be seen, not its disks"

@@ -6,6 +6,7 @@ With KIP-848 an empty assignment may be preliminary: 4.3 computes targets once a
 heartbeat. With ``--exit`` a member therefore waits 10 s for partitions.
 """
 
+import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,10 +16,12 @@ from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.partition_recovery import TopicRecreatedError
 from kcli.core.consumer.subscription import Span
-from kcli.core.errors import BrokerError, KcliError
+from kcli.core.errors import BrokerError, KcliError, PartlyFailedError
+from kcli.core.names import group_argument
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.consume.remote import RemoteNotice
+from kcli.output.progress import duration_text
 
 if TYPE_CHECKING:
     from kcli.flows.consume.group_commits import GroupCommits
@@ -41,6 +44,19 @@ class Later:
             return False
         self.at = None
         return True
+
+
+def unread_errors(errors: Mapping[TopicPartition, KcliError]) -> list[KcliError]:
+    """What is reported of partitions that are left out, as their leaders cannot be reached: one error for each cause."""
+    from kcli.flows.partition_failures import partition_names  # only for an error
+
+    alike: dict[str, dict[TopicPartition, KcliError]] = {}
+    for tp, error in errors.items():
+        alike.setdefault(error.why.replace(str(tp), ""), {})[tp] = error
+    return [
+        PartlyFailedError(f"the records of {partition_names(some)} were not read", next(iter(some.values())))
+        for some in alike.values()
+    ]
 
 
 class Reading:
@@ -101,8 +117,10 @@ class _Range(Reading):
         """
         super().__init__(consumer)
         self._failed = failed
+        self._note = note
         self._remote = None if note is None else RemoteNotice(consumer, note)
         self._refused = set[str]()
+        self._unread = set[TopicPartition]()
         self._spec = spec
         self._until_end = until_end
         self._timeout = timeout
@@ -134,10 +152,22 @@ class _Range(Reading):
             self._failed(error)
         self._refused |= topics
 
+    def _leave_out(self, errors: Mapping[TopicPartition, KcliError]) -> None:
+        """Partitions whose leaders cannot be reached are not read, and reported once."""
+        new = {tp: error for tp, error in errors.items() if tp not in self._unread}
+        self._unread |= new.keys()
+        for error in unread_errors(new):
+            self._failed(error)
+
     def _pin(self, partitions: Sequence[TopicPartition], *, until_end: bool) -> None:
         """Sets the stops of the partitions, as they are now."""
         found = ranges.stops(
-            self._consumer, partitions, self._spec.stop, until_end=until_end, timeout=self._timeout
+            self._consumer,
+            partitions,
+            self._spec.stop,
+            until_end=until_end,
+            timeout=self._timeout,
+            unread=self._leave_out if self._until_end else None,
         )
         for tp, offset in found.items():
             self._consumer.state(tp).stop = offset
@@ -230,6 +260,7 @@ class Chosen(_Range):
             until_end=self._until_end,
             timeout=self._timeout,
             on_out_of_range=self._on_out_of_range,
+            unread=self._leave_out if self._until_end else None,
         )
         self._check_times(spec, found)
         return found
@@ -257,6 +288,7 @@ class GroupShare(_Range):
         self._commits = commits
         self._on_change = assigned
         self._empty_since: float | None = None
+        self._waits_since: float | None = None
         self._on_out_of_range = consumer.options.on_out_of_range or "fail"
         self._in_log = set[TopicPartition]()
 
@@ -275,7 +307,7 @@ class GroupShare(_Range):
         if not partitions:
             return self._has_nothing()
         self._empty_since = None
-        return all(tp.topic in self._refused or self._is_read(tp) for tp in partitions)
+        return all(tp.topic in self._refused or tp in self._unread or self._is_read(tp) for tp in partitions)
 
     def _is_read(self, tp: TopicPartition) -> bool:
         """Whether the partition is read to its stop. Where it begins behind it, nothing was fetched, and no broker has
@@ -305,6 +337,7 @@ class GroupShare(_Range):
     def tick(self) -> None:
         """See Reading."""
         super().tick()
+        self._tell_of_waiting()
         self._commits.tick()
         if self._later.due:
             self._pin(sorted(self._consumer.assignment), until_end=True)
@@ -333,6 +366,22 @@ class GroupShare(_Range):
         """See Reading: commits what was written."""
         super().finish(stopped)
         self._commits.finish(stopped)
+
+    def _tell_of_waiting(self) -> None:
+        """Once in each wait for partitions that lasts longer than a request may: a coordinator that hangs is silent."""
+        if self._consumer.is_stable or self._note is None:
+            self._waits_since = None
+            return
+        now = clock.monotonic()
+        if self._waits_since is None:
+            self._waits_since = now
+        if now - self._waits_since >= self._timeout:
+            self._waits_since = math.inf
+            group = group_argument(self._consumer.options.group_id or "")
+            self._note(
+                f"no partitions of group {group} for {duration_text(self._timeout)}, waiting: its coordinator does not "
+                f"answer, or a member has not rejoined; `kcli groups describe {group} --members` shows it"
+            )
 
     def _has_nothing(self) -> bool:
         """Whether the other members have all partitions, and the assignment is final."""
@@ -363,6 +412,7 @@ class GroupShare(_Range):
                     timeout=self._timeout,
                     on_out_of_range=self._on_out_of_range,
                     to_high_watermark=not self._until_end,
+                    unread=self._leave_out if self._until_end else None,
                 )
                 for tp, span in spans.items():
                     self._consumer.seek(tp, span.start or 0)
@@ -381,3 +431,4 @@ class GroupShare(_Range):
     def _pin_unless_later(self, partitions: Sequence[TopicPartition]) -> None:
         if partitions and self._later.at is None:
             self._pin(partitions, until_end=self._until_end)
+        self._consumer.pause(*self._unread.intersection(partitions))

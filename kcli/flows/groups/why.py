@@ -119,8 +119,11 @@ def _verdict(
     steady = history is not None and one.type != SHARE
     # After a change of the members nothing is known of what the group had been doing.
     last = max(history.changes, default=0) if history is not None else 0
-    moments = [now - before for before in _BEFORE_MS if now - before >= last] if steady and rows else []
-    looked = admin.together(*(partial(offsets_at, admin, [row.tp for row in rows], at) for at in moments))
+    readable = [
+        row.tp for row in rows if row.end is not None
+    ]  # the others were waited for, and are no part of it
+    moments = [now - before for before in _BEFORE_MS if now - before >= last] if steady and readable else []
+    looked = admin.together(*(partial(offsets_at, admin, readable, at) for at in moments))
     for at, found in zip(moments, looked, strict=True):
         assert history is not None
         ends = {

@@ -185,13 +185,14 @@ class _Observation:
             if topic.error is not None:
                 self._lacks(TOPICS, topic.error)
         log_dirs = self._of_brokers(LOG_DIRS, directories)
-        _, rules, groups, transactional_ids, transactions, reassignments = admin.together(
+        # First what a controller that hangs keeps waiting: the others are read meanwhile.
+        reassignments, _, rules, groups, transactional_ids, transactions = admin.together(
+            lambda: self._read(REASSIGNMENTS, admin.list_reassignments, no_moves),
             lambda: self._look_for_hidden(topics, log_dirs),
             lambda: self._rules(topics, capped=requires_capped(features.values())),
             lambda: self._groups(self._home(GROUPS, GROUP_COORDINATORS, topics), description),
             lambda: self._transactional_ids(self._home(IDS, TRANSACTION_COORDINATORS, topics)),
             lambda: self._read(TRANSACTIONS, partial(self._held, topics), None),
-            lambda: self._read(REASSIGNMENTS, admin.list_reassignments, no_moves),
         )
         return Observed(
             description,

@@ -18,6 +18,7 @@ from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
 from kcli.core.permissions import AclOperation, is_allowed, on_topic
 from kcli.core.records.run import RUN_BYTES
 from kcli.core.types import TopicPartition
+from kcli.flows.mirror.copy.offset_map import OffsetMap
 from kcli.flows.mirror.copy.partition_copy import PartitionCopy
 from kcli.flows.mirror.driver import Driver
 from kcli.flows.mirror.job.job import Ends, partition_copies, source_partitions, taken_over
@@ -46,7 +47,9 @@ from kcli.output.progress import counted
 
 
 class Verified(NamedTuple):
-    """What was compared. ``job``: None without one. ``follows``: it was running. ``missing``: what could not be read."""
+    """What was compared. ``job``: None without one. ``follows``: it was running. ``missing``: what could not be read.
+    ``surplus``: partitions of the target with records of others, of topics of the job, where the source has none.
+    """
 
     job: str | None
     survey: Survey
@@ -55,6 +58,7 @@ class Verified(NamedTuple):
     missing: Sequence[Missing]
     follows: bool
     gaps: Mapping[TopicPartition, Sequence[SavedGap]]
+    surplus: Sequence[TopicPartition] = ()
 
 
 class Verification(Driver):
@@ -65,6 +69,7 @@ class Verification(Driver):
     _found: Survey
     _copies: list[PartitionCopy]
     _missing: list[Missing]
+    _surplus: list[TopicPartition]
 
     def compare(self, stop: Stop) -> Verified:
         """Compares what ``prepare`` has found; errors of partitions are in the copies and the comparisons."""
@@ -99,6 +104,7 @@ class Verification(Driver):
             missing,
             follows,
             gaps,
+            self._surplus,
         )
 
     def _is_running(self, state: JobState) -> bool:
@@ -221,6 +227,7 @@ class Verification(Driver):
             assert isinstance(error, KcliError)
             self._missing.append(Missing.of(error, str(tp)))
         usable = {tp: log for tp, log in there.items() if isinstance(log, Log)}
+        self._surplus = []
         ends = Ends(
             {tp: log.start for tp, log in usable.items()}, {tp: log.high for tp, log in usable.items()}
         )
@@ -244,7 +251,27 @@ class Verification(Driver):
                         do="check -t, --map-topic and --to",
                     )
                 )
+        self._add_surplus(found, there)
         return ends
+
+    def _add_surplus(self, found: Survey, there: Mapping[TopicPartition, Log | KcliError]) -> None:
+        """Partitions of the target that the source does not have: where all of both topics is compared, their records are
+        a difference; what a job has not copied may have been there before it.
+        """
+        own = () if self._saved is None else self._saved.state.topics
+        for route in found.routes:
+            facts = found.targets.get(route.target)
+            for number in range(found.sources[route.source].partitions, facts.partitions if facts else 0):
+                tp, copy = TopicPartition(route.source, number), TopicPartition(route.target, number)
+                log = there[copy]
+                if isinstance(log, KcliError):
+                    self._missing.append(Missing.of(log, str(copy)))
+                elif log.start < log.high and route.source in own:
+                    self._surplus.append(copy)
+                elif log.start < log.high and self._settings.span is None:
+                    made = PartitionCopy(tp, copy, OffsetMap(0, 0), position=0)
+                    made.fail(_only_on_target(tp, copy, log))
+                    self._copies.append(made)
 
     def _spans(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Span]:
         """Where a copy without a saved position begins, and may end."""
@@ -305,6 +332,14 @@ def _check(saved: SavedJob | None, jobs: Mapping[JobId, SavedJob], job: JobId) -
             why="it chooses partitions by key: the records of one partition are in several",
             do="a new --job NAME with --partitions keep makes a copy that can be compared",
         )
+
+
+def _only_on_target(tp: TopicPartition, copy: TopicPartition, log: Log) -> MismatchError:
+    return MismatchError(
+        f"the source has no {tp}",
+        why=f"{copy} of the target has offsets {log.start} to {log.high - 1}",
+        do=f"check -t, --map-topic and --from; `kcli consume {copy.topic} -p {copy.partition} -e` shows its records",
+    )
 
 
 def _renames(given: Sequence[Rename], own: Mapping[str, str], job: str) -> list[Rename]:

@@ -1,11 +1,12 @@
 """The moves of a reassignment: replicas before and after, bytes, and what forbids them. Pure."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
+from kcli.flows.partition_failures import partition_names
 from kcli.flows.reassign.replicas import ClusterReplicas
 from kcli.output.progress import counted
 
@@ -80,6 +81,16 @@ def planned_moves(wanted: Mapping[TopicPartition, Sequence[int]], found: Cluster
         old, leader = ((), -1) if part is None else (part.replicas, part.leader)
         moves.append(Move(tp, old, tuple(new), leader, found.sizes.get(tp)))
     return moves
+
+
+def without_leader(moves: Iterable[Move]) -> Iterator[str]:
+    """A warning where nobody has what is to be copied: the cluster accepts such a move, and it does not end."""
+    found = [move.tp for move in moves if move.old and move.adding and move.leader < 0]
+    if found:
+        yield (
+            f"nothing can be copied of {partition_names(found)} while it has no leader: such a move ends only when a "
+            "broker with a replica in sync is back"
+        )
 
 
 class FactorChangeError(OutdatedError):

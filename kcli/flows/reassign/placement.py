@@ -20,7 +20,14 @@ from kcli.flows.journal import ReplicasEntry
 from kcli.flows.reassign import rows as view
 from kcli.flows.reassign.assignment import Placement, assignment
 from kcli.flows.reassign.change import BEGUN, MoveItem, Moving, ReplicaMoves, StillMovingError
-from kcli.flows.reassign.moves import HeldBackError, Move, OutdatedError, planned_moves, refusals
+from kcli.flows.reassign.moves import (
+    HeldBackError,
+    Move,
+    OutdatedError,
+    planned_moves,
+    refusals,
+    without_leader,
+)
 from kcli.flows.reassign.replicas import ClusterReplicas, survey
 from kcli.flows.reassign.run import few_replicas
 from kcli.output.progress import counted
@@ -57,7 +64,7 @@ class TopicPlacement(ReplicaMoves):
         self._ids = found.topic_ids
         moves, refused = self._moves(found)
         todo = [move for move in moves if move.old and move.tp not in refused and move.tp not in self._begun]
-        self._warnings = [*found.unknown_sizes(), *few_replicas(admin, todo)]
+        self._warnings = [*found.unknown_sizes(), *without_leader(todo), *few_replicas(admin, todo)]
         refused |= self.denied(admin, found, todo)
         held = {tp.topic for tp in refused}
         self._shown = self._shown or {move.tp: move for move in moves if move.old}

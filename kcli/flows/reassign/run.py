@@ -15,7 +15,14 @@ from kcli.flows.cluster_state import caps_requirement
 from kcli.flows.partition_failures import partition_names
 from kcli.flows.reassign import rows as view
 from kcli.flows.reassign.change import MoveItem, Moving, ReplicaMoves
-from kcli.flows.reassign.moves import FactorChangeError, HeldBackError, Move, planned_moves, refusals
+from kcli.flows.reassign.moves import (
+    FactorChangeError,
+    HeldBackError,
+    Move,
+    planned_moves,
+    refusals,
+    without_leader,
+)
 from kcli.flows.reassign.plan_file import read_plan_file
 from kcli.flows.reassign.replicas import survey
 from kcli.output.progress import counted
@@ -45,7 +52,7 @@ class ReassignmentRun(ReplicaMoves):
         if self._same_factor:
             refused = {move.tp: FactorChangeError(move) for move in moves if move.changes_factor} | refused
         todo = [move for move in moves if move.needed and move.tp not in refused]
-        self._warnings = [*found.unknown_sizes(), *few_replicas(admin, todo)]
+        self._warnings = [*found.unknown_sizes(), *without_leader(todo), *few_replicas(admin, todo)]
         refused |= self.denied(admin, found, todo)
         self._shown = self._shown or {move.tp: move for move in moves}
         return [self._item(move, refused) for move in moves]

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kcli.account.change import Item, Question, planned
 from kcli.account.outcomes import Outcome
+from kcli.core.classes import replace
 from kcli.core.errors import KcliError
 from kcli.flows.journal import CreatedSchemaEntry, Draft, Journal, RegistrySettingEntry, SchemaEntry
 from kcli.flows.registry.errors import (
@@ -15,7 +16,15 @@ from kcli.flows.registry.errors import (
     no_subject,
     no_version,
 )
-from kcli.flows.registry.import_mode import end_left
+from kcli.flows.registry.import_mode import end_left, is_import_mode
+from kcli.flows.registry.kept_settings import (
+    KeptSettings,
+    Wanted,
+    forgotten,
+    settings_in,
+    settings_summary,
+    versions_in,
+)
 from kcli.flows.registry.names import Named, VersionKey
 from kcli.flows.registry.version_change import (
     DELETED,
@@ -122,12 +131,7 @@ class SchemaDeletion(VersionChange):
         ]
         gone = {item.key.version for item in todo}
         if all(one.deleted or one.schema.version in gone for one in self._every):
-            subject = self.named.subject
-            level, mode = admin.compatibility(subject), admin.mode(subject)
-            if level.own:
-                entries.append(RegistrySettingEntry(subject, "compatibility", level.value, None))
-            if mode.own and mode.value != admin.mode("").value:  # Karapace has that of all for each subject
-                entries.append(RegistrySettingEntry(subject, "mode", mode.value, None))
+            entries += forgotten(admin, self.named.subject)
         return Draft(self.command, entries)
 
     def apply(
@@ -184,14 +188,16 @@ class SchemaDeletion(VersionChange):
 
 
 class SchemaRetraction(SchemaDeletion):
-    """``kcli undo`` of what registered schemas: deletes their versions softly."""
+    """``kcli undo`` of what registered schemas: deletes their versions softly, and sets back what was set with them."""
 
     nothing = "nothing is to be deleted: the subjects do not have these schemas any more"
 
     def __init__(self, journal: Journal) -> None:
         entries = [entry for entry in journal.entries if isinstance(entry, CreatedSchemaEntry)]
-        super().__init__(Named(entries[0].subject, None))
+        settings = [entry for entry in journal.entries if isinstance(entry, RegistrySettingEntry)]
+        super().__init__(Named((entries or settings)[0].subject, None))
         self.made, self._entries = journal, entries
+        self._settings = KeptSettings(Wanted.before(one) for one in settings if not is_import_mode(one))
 
     def together(self, plan: Sequence[VersionItem]) -> list[VersionItem]:
         """Each version by itself."""
@@ -202,7 +208,8 @@ class SchemaRetraction(SchemaDeletion):
         self.made.check_cluster(admin.address)
         there = [(entry, _registered(admin, entry)) for entry in reversed(self._entries)]
         own = {now.id for _entry, now in there if now is not None}
-        return [self._retracted(admin, entry, now, own) for entry, now in there]
+        items = [self._retracted(admin, entry, now, own) for entry, now in there]
+        return [*items, *self._settings.decide(admin)]
 
     def _retracted(
         self, admin: RegistryAdmin, entry: CreatedSchemaEntry, now: Schema | None, own: Collection[int]
@@ -220,23 +227,40 @@ class SchemaRetraction(SchemaDeletion):
         return item if error is None else item._replace(outcome=Outcome.REFUSED, error=error)
 
     def text(self, plan: Sequence[VersionItem]) -> str:
-        """The versions."""
-        count = counted(len(planned(plan)), "version")
-        return "\n".join([f"Delete {count} that kcli {self.made.command} registered:", *self.table(plan)])
+        """The versions, and the settings."""
+        todo, command = planned(plan), f"kcli {self.made.command}"
+        count, settings = (
+            counted(len(versions_in(todo)), "version"),
+            counted(len(settings_in(todo)), "setting"),
+        )
+        head = f"Delete {count} that {command} registered"
+        if settings_in(todo):
+            head = (
+                f"{head}, and set {settings} back"
+                if versions_in(todo)
+                else f"Set {settings} of {command} back"
+            )
+        return "\n".join([f"{head}:", *self.table(plan)])
 
     def questions(self, plan: Sequence[VersionItem]) -> list[Question]:
         """Nothing has to be typed."""
-        count = counted(len(planned(plan)), "version")
-        return [Question(self.text(plan), f"Delete {count}?", subject=self.made.id)]
+        count = counted(len(planned(plan)), "change")
+        return [Question(self.text(plan), f"Make {count} in the registry?", subject=self.made.id)]
 
     def unchanged(self, plan: Sequence[VersionItem]) -> Iterable[str]:
         """That they are gone."""
         if all(item.outcome is Outcome.UNCHANGED for item in plan):
             yield self.nothing
 
-    def journal(self, admin: RegistryAdmin, todo: Sequence[VersionItem]) -> Draft:  # noqa: ARG002
-        """Undoing it brings them back."""
-        return Draft("undo", [SchemaEntry.of(item.facts.schema, permanent=False) for item in todo])
+    def journal(self, admin: RegistryAdmin, todo: Sequence[VersionItem]) -> Draft:
+        """Undoing it brings them back, and what the registry forgets of subjects without versions."""
+        schemas = [item.facts.schema for item in versions_in(todo)]
+        settings = {(one.subject, one.key): one for one in self._settings.entries(todo)}
+        for subject in dict.fromkeys(one.subject for one in schemas):
+            gone = {one.version for one in schemas if one.subject == subject}
+            if gone.issuperset(admin.version_numbers(subject)):
+                settings = {(one.subject, one.key): one for one in forgotten(admin, subject)} | settings
+        return Draft("undo", [*(SchemaEntry.of(one) for one in schemas), *settings.values()])
 
     def clean_up(self, admin: RegistryAdmin, *, dry_run: bool) -> Iterable[KcliError]:
         """The mode IMPORT, in which a run that was killed has left subjects."""
@@ -245,25 +269,37 @@ class SchemaRetraction(SchemaDeletion):
     def apply(
         self, admin: RegistryAdmin, todo: Sequence[VersionItem]
     ) -> Mapping[VersionKey, KcliError | None]:
-        """One by one."""
-        return self._deleted(admin, todo, at_once=False, permanent=False)
+        """One by one, then the settings."""
+
+        def act(item: VersionItem) -> None:
+            if item.key.version > 0:
+                admin.delete_version(*item.key)
+            else:
+                self._settings.send(admin, item.key)
+
+        return each(todo, act)
 
     def read_back(self, admin: RegistryAdmin, items: Sequence[VersionItem]) -> ReadBack:
         """Whether they are gone."""
 
         def wrong() -> dict[VersionKey, KcliError]:
-            return {
+            bad: dict[VersionKey, KcliError] = {
                 item.key: _still_there(item.key)
-                for item in items
+                for item in versions_in(items)
                 if item.key.version in admin.version_numbers(item.key.subject)
             }
+            for item in settings_in(items):
+                if error := self._settings.wrong(admin, item.key):
+                    bad[item.key] = error
+            return bad
 
         return read_until(items, wrong)
 
     def summary(self, items: Sequence[VersionItem]) -> Iterable[str]:
         """How many."""
-        if items:
-            yield f"deleted {counted(len(items), 'version')}, read back"
+        if versions := versions_in(items):
+            yield f"deleted {counted(len(versions), 'version')}, read back"
+        yield from settings_summary(items)
 
 
 def _registered(admin: RegistryAdmin, entry: CreatedSchemaEntry) -> Schema | None:
@@ -276,7 +312,7 @@ def _registered(admin: RegistryAdmin, entry: CreatedSchemaEntry) -> Schema | Non
 
 
 def _named(schema: Schema, now: Schema) -> Schema:
-    return Schema(now.id, schema.kind, schema.text, schema.references, schema.subject, now.version)
+    return replace(schema, id=now.id, version=now.version)
 
 
 def _referred_to(key: VersionKey, ids: Sequence[int]) -> RegistryStateError | None:

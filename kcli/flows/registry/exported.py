@@ -1,11 +1,14 @@
 """What ``kcli registry export`` writes, and ``import`` reads: every schema after those to which it refers.
 
 One object of the kind RegistrySchema a line (ndjson), or the document of ``-o json``. Keys: ``subject, version, id, type,
-references, schema, compatibility``, the last the level of the subject itself, null without one. Others are ignored.
+references, schema, metadata, rule_set, compatibility``, the last the level of the subject itself, null without one.
+Others are ignored.
+Lines that are not all that was asked for begin with a RegistryExportHead, which says what is missing.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,12 +18,14 @@ from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.flows.registry.errors import is_silent
 from kcli.flows.registry.names import TYPES, VersionKey, moved, type_word
 from kcli.flows.registry.version_rows import ID, SUBJECT, TYPE, VERSION
+from kcli.output.envelope import API, compact, ending
 from kcli.output.tables import Column
 from kcli.serde.json_text import NotJsonError, parse_json
 from kcli.serde.registry.admin import RegistryAdmin
-from kcli.serde.registry.client import Reference, Schema
+from kcli.serde.registry.client import CONTRACT, Reference, Schema, contract_of
 
-KIND, LIST = "RegistrySchema", "RegistrySchemaList"
+KIND, LIST, HEAD = "RegistrySchema", "RegistrySchemaList", "RegistryExportHead"
+_CONTRACT = dict(zip(("metadata", "rule_set"), CONTRACT, strict=True))
 COLUMNS = (
     SUBJECT,
     VERSION,
@@ -37,6 +42,8 @@ COLUMNS = (
         meaning="The schemas that it refers to, which come before it.",
     ),
     Column("schema", values="string", meaning="The text of the schema."),
+    Column("metadata", values="object?", meaning="Its metadata as the registry has it; null without any."),
+    Column("rule_set", values="object?", meaning="Its rules as the registry has them; null without any."),
     Column(
         "compatibility",
         values="string?",
@@ -129,6 +136,7 @@ def in_order(schemas: Iterable[Schema]) -> list[Schema]:
 def rows(exported: Exported) -> Iterable[dict[str, Any]]:
     """The values of the columns."""
     for schema in exported.schemas:
+        contract = json.loads(schema.contract) if schema.contract else {}
         yield {
             "subject": schema.subject,
             "version": schema.version,
@@ -139,6 +147,7 @@ def rows(exported: Exported) -> Iterable[dict[str, Any]]:
                 for ref in schema.references
             ],
             "schema": schema.text,
+            **{key: contract.get(name) for key, name in _CONTRACT.items()},
             "compatibility": exported.levels.get(schema.subject),
         }
 
@@ -176,8 +185,7 @@ def _items(text: str, name: str) -> Iterable[tuple[str, dict[str, Any]]]:
         listed = whole.get("items")
         if not isinstance(listed, list):
             raise _broken(name, "items is no list")
-        if whole.get("complete") is False:
-            raise _broken(name, "it is not complete: what is missing is in its key missing")
+        _check_complete(name, whole)
         for number, item in enumerate(listed, 1):
             yield f"{name}, item {number}", _object(f"{name}, item {number}", item)
         return
@@ -190,7 +198,19 @@ def _items(text: str, name: str) -> Iterable[tuple[str, dict[str, Any]]]:
                 raise _broken(place, f"it is not JSON: {error}") from None
 
 
+def head_line(missing: Sequence[Mapping[str, object]]) -> str:
+    """The first of lines that are not all that was asked for."""
+    return compact({"kind": HEAD, "api": API, **ending((), missing)}) + "\n"
+
+
+def _check_complete(place: str, document: Mapping[str, Any]) -> None:
+    if document.get("complete") is False:
+        raise _broken(place, "it is not complete: what is missing is in its key missing")
+
+
 def _object(place: str, item: Any) -> dict[str, Any]:
+    if isinstance(item, dict) and item.get("kind") == HEAD:
+        _check_complete(place, item)
     if not isinstance(item, dict) or item.get("kind", KIND) != KIND:
         raise _broken(place, f"it is no object of the kind {KIND}")
     return item
@@ -203,6 +223,9 @@ def _schema(place: str, item: Mapping[str, Any], context: str | None) -> Schema:
             raise _broken(place, f"{key} is missing, or no {'number from 1 on' if kind is int else 'text'}")
         return found
 
+    for key in _CONTRACT:
+        if not isinstance(item.get(key) or {}, dict):
+            raise _broken(place, f"{key} is no object")
     references = item.get("references") or []
     if not isinstance(references, list) or not all(isinstance(one, dict) for one in references):
         raise _broken(place, "references is no list of objects")
@@ -221,6 +244,7 @@ def _schema(place: str, item: Mapping[str, Any], context: str | None) -> Schema:
         ),
         moved(value("subject", str), context),
         value("version", int),
+        contract=contract_of({name: item.get(key) for key, name in _CONTRACT.items()}),
     )
 
 

@@ -112,12 +112,13 @@ def left_by(address: str, subject: str) -> Journal | None:
     return None
 
 
+def is_import_mode(entry: object) -> bool:
+    """Whether the entry of an import is the mode IMPORT, in which a subject is meanwhile."""
+    return isinstance(entry, RegistrySettingEntry) and (entry.key, entry.after) == (_MODE, IMPORT)
+
+
 def _is_mode_of(entry: object, subject: str) -> bool:
-    return isinstance(entry, RegistrySettingEntry) and (entry.key, entry.subject, entry.after) == (
-        _MODE,
-        subject,
-        IMPORT,
-    )
+    return isinstance(entry, RegistrySettingEntry) and is_import_mode(entry) and entry.subject == subject
 
 
 def _before(journal: Journal, subject: str) -> str | None:

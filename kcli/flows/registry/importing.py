@@ -8,7 +8,6 @@ for as long as it takes, and then restored.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from kcli.account.change import Found, Item, Question, planned
 from kcli.account.outcomes import Outcome
@@ -26,8 +25,17 @@ from kcli.flows.registry.errors import (
 )
 from kcli.flows.registry.exported import Exported, in_order
 from kcli.flows.registry.import_mode import ImportMode
-from kcli.flows.registry.names import VersionKey
-from kcli.flows.registry.settings import restore_settings
+from kcli.flows.registry.kept_settings import (
+    KeptSettings,
+    Wanted,
+    loosened,
+    register_with,
+    settings_in,
+    settings_summary,
+    together_with,
+    versions_in,
+)
+from kcli.flows.registry.names import MODE, VersionKey
 from kcli.flows.registry.version_change import (
     DELETED,
     LIVE,
@@ -57,7 +65,11 @@ class SchemaImport(VersionChange):
 
     def __init__(self, exported: Exported, name: str, *, keep: bool) -> None:
         self.exported, self.name, self.keep = exported, name, keep
+        levels = exported.levels.items()
+        self._settings = KeptSettings(Wanted(subject, "compatibility", level) for subject, level in levels)
+        self._loosened: set[str] = set()
         self._mode = ImportMode()
+        self._left: list[KcliError] = []
         self._new: dict[VersionKey, Schema] = {}
 
     def decide(self, admin: RegistryAdmin) -> list[VersionItem]:
@@ -72,6 +84,8 @@ class SchemaImport(VersionChange):
             if mode == (IMPORT, True):
                 self._mode.is_there(admin, subject)
         self._new = {}
+        settings = self._settings.decide(admin, importing=self.keep)
+        self._loosened = loosened(settings)
         decide = self._kept if self.keep else self._renumbered
         mine = {VersionKey(one.subject, one.version) for one in self.exported.schemas}
         items = []
@@ -83,8 +97,7 @@ class SchemaImport(VersionChange):
                 items.append(decide(admin, schema, there[schema.subject]))
         no_mode = _no_import(admin) if without_mode else None
         items = [_refused(item, no_mode or refused[item.key.subject]) for item in items]
-        levels = [self._level(admin, *pair) for pair in self.exported.levels.items()]
-        return [*items, *(_refused(item, no_mode) for item in levels)]
+        return [*items, *(_refused(item, no_mode) for item in settings)]
 
     def _kept(self, admin: RegistryAdmin, schema: Schema, there: Mapping[int, Registered]) -> VersionItem:
         now = there.get(schema.version)
@@ -111,12 +124,14 @@ class SchemaImport(VersionChange):
         if mapped is None:
             return item  # it refers to one that is to be registered: nothing can be asked about it yet
         known = admin.look_up(schema.subject, mapped)
+        if known is not None and _lacks_contract(known, schema):
+            return _refused(item, _no_contract(key))
         if known is not None:
             self._new[key] = known
             facts = item.facts._replace(new_version=known.version, new_id=known.id)
             return item._replace(facts=facts, outcome=Outcome.UNCHANGED, note="it is there")
         answer = admin.check(schema.subject, mapped)
-        if not answer.is_compatible:
+        if not answer.is_compatible and schema.subject not in self._loosened:
             level = admin.compatibility(schema.subject).value
             return _refused(item, IncompatibleError(schema.subject, level, answer.messages))
         return item
@@ -135,18 +150,15 @@ class SchemaImport(VersionChange):
                 references.append(ref)
         return replace(schema, references=tuple(references))
 
-    def _level(self, admin: RegistryAdmin, subject: str, level: str) -> VersionItem:
-        now = admin.compatibility(subject)
-        facts = VersionFacts(Schema(-1, "", "", subject=subject), LIVE if now.own else NONE)
-        item: VersionItem = Item(VersionKey(subject, 0), facts, note=f"compatibility {level}")
-        return item._replace(outcome=Outcome.UNCHANGED) if now.own and now.value == level else item
-
     def text(self, plan: Sequence[VersionItem]) -> str:
         """The versions, and what happens meanwhile."""
         todo = planned(plan)
         if not todo:
             return "\n".join([f"Nothing of {self.name} is to be registered:", *self.table(plan)])
-        schemas = counted(sum(1 for item in todo if item.key.version), "schema")
+        if not versions_in(todo):
+            settings = counted(len(todo), "setting")
+            return "\n".join([f"Register no schema of {self.name}, and set {settings}:", *self.table(plan)])
+        schemas = counted(len(versions_in(todo)), "schema")
         head = f"Register {schemas} of {self.name}, {'with their ids' if self.keep else 'with new ids'}:"
         meanwhile = (
             "Meanwhile their subjects are in mode IMPORT, in which producers cannot register schemas. If this run is "
@@ -165,14 +177,15 @@ class SchemaImport(VersionChange):
         """Subjects that are in the mode IMPORT already."""
         return self._mode.warnings()
 
-    def journal(self, admin: RegistryAdmin, todo: Sequence[VersionItem]) -> Draft | None:
-        """Undoing it deletes what was registered, and restores modes that a run that was killed has left."""
-        schemas = [item.facts.schema for item in todo if item.key.version]
-        if not schemas:
-            return None
+    def journal(self, admin: RegistryAdmin, todo: Sequence[VersionItem]) -> Draft:
+        """Undoing it deletes what was registered, and sets back what was set, and modes that a run that was killed has
+        left.
+        """
+        schemas = [item.facts.schema for item in versions_in(todo)]
         entries: list[SchemaEntry | RegistrySettingEntry] = [
             CreatedSchemaEntry.of(one if self.keep else replace(one, id=-1, version=0)) for one in schemas
         ]
+        entries += self._settings.entries(todo)
         if self.keep:
             entries += self._mode.entries(admin, dict.fromkeys(one.subject for one in schemas))
         return self._mode.keep(Draft(self.command, entries))
@@ -183,21 +196,22 @@ class SchemaImport(VersionChange):
         """In the order of the file; a schema to which one refers that failed fails, too."""
         failed: dict[str, KcliError] = {}
         if self.keep:
-            for subject in dict.fromkeys(item.key.subject for item in todo if item.key.version):
+            for subject in dict.fromkeys(item.key.subject for item in versions_in(todo)):
                 try:
                     self._mode.begin(admin, subject)
                 except KcliError as error:
                     if is_silent(error):
                         raise
                     failed[subject] = error
-        able = [item for item in todo if item.key.subject not in failed]
-        answers = each(able, lambda item: self._register(admin, item))
+        able = [item for item in todo if item.key.subject not in failed and item.key.version != MODE]
+        modes = [item for item in todo if item.key.subject not in failed and item.key.version == MODE]
+        answers = dict(register_with(admin, able, self._settings, lambda item: self._register(admin, item)))
+        if modes:  # after the mode IMPORT
+            self._left += self._mode.end(admin)
+            answers |= each(modes, lambda item: self._settings.send(admin, item.key))
         return {item.key: failed.get(item.key.subject) or answers[item.key] for item in todo}
 
     def _register(self, admin: RegistryAdmin, item: VersionItem) -> None:
-        if not item.key.version:
-            admin.set_compatibility(item.key.subject, self.exported.levels[item.key.subject])
-            return
         schema = item.facts.schema if self.keep else self._mapped(item.facts.schema)
         if schema is None:
             raise RegistryStateError(
@@ -211,7 +225,7 @@ class SchemaImport(VersionChange):
 
     def clean_up(self, admin: RegistryAdmin, *, dry_run: bool) -> Iterable[KcliError]:
         """The modes of the subjects as they were."""
-        return () if dry_run else self._mode.end(admin)
+        return () if dry_run else [*self._left, *self._mode.end(admin)]
 
     def read_back(self, admin: RegistryAdmin, items: Sequence[VersionItem]) -> ReadBack:
         """Whether each version has its schema and its id."""
@@ -221,16 +235,17 @@ class SchemaImport(VersionChange):
             bad: dict[VersionKey, KcliError] = {}
             for item in items:
                 key = item.key
-                if not key.version:
-                    level = self.exported.levels[key.subject]
-                    if admin.compatibility(key.subject) != (level, True):
-                        bad[key] = _not_there(key)
+                if key.version <= 0:
+                    if error := self._settings.wrong(admin, key):
+                        bad[key] = error
                     continue
                 now = self._there(admin, item)
                 if now is None or (
                     self.keep and (now.id, now.version) != (item.facts.schema.id, key.version)
                 ):
                     bad[key] = _not_there(key)
+                elif _lacks_contract(now, item.facts.schema):
+                    bad[key] = _no_contract(key)
                 else:
                     found[key] = now
             return bad
@@ -250,18 +265,11 @@ class SchemaImport(VersionChange):
         live = admin.version_numbers(item.key.subject)
         return admin.version(*item.key) if item.key.version in live else None
 
-    def row(self, item: VersionItem) -> dict[str, Any]:
-        """The values of the columns; a compatibility has no schema."""
-        row = super().row(item)
-        return row if item.key.version else {**row, "type": None}
-
     def summary(self, items: Sequence[VersionItem]) -> Iterable[str]:
         """How many."""
-        schemas = sum(1 for item in items if item.key.version)
-        if schemas:
-            yield f"registered {counted(schemas, 'schema')}, read back"
-        if len(items) > schemas:
-            yield f"set the compatibility of {counted(len(items) - schemas, 'subject')}, read back"
+        if schemas := versions_in(items):
+            yield f"registered {counted(len(schemas), 'schema')}, read back"
+        yield from settings_summary(items)
 
 
 class SchemaReturn(SchemaImport):
@@ -271,32 +279,29 @@ class SchemaReturn(SchemaImport):
 
     def __init__(self, journal: Journal) -> None:
         entries = [entry for entry in journal.entries if isinstance(entry, SchemaEntry)]
-        self.settings = [entry for entry in journal.entries if isinstance(entry, RegistrySettingEntry)]
+        settings = [entry for entry in journal.entries if isinstance(entry, RegistrySettingEntry)]
         exported = Exported(in_order(entry.schema_of() for entry in entries), {})
         super().__init__(exported, f"journal {journal.id}", keep=True)
+        self._settings = KeptSettings(map(Wanted.before, settings))
         self.made = journal
-        self._comes_back = False
 
     def decide(self, admin: RegistryAdmin) -> list[VersionItem]:
-        """ConfigError on another registry."""
+        """The versions, and what the registry has forgotten of their subject. ConfigError on another registry."""
         self.made.check_cluster(admin.address)
         items = super().decide(admin)
-        self._comes_back = all(item.outcome is not Outcome.REFUSED for item in items)
-        return items
+        return together_with(versions_in(items), settings_in(items))
 
-    def apply(
-        self, admin: RegistryAdmin, todo: Sequence[VersionItem]
-    ) -> Mapping[VersionKey, KcliError | None]:
-        """Some come back at least."""
-        self._comes_back = True
-        return super().apply(admin, todo)
-
-    def clean_up(self, admin: RegistryAdmin, *, dry_run: bool) -> Iterable[KcliError]:
-        """And what the registry has forgotten of the subject."""
-        errors = [*super().clean_up(admin, dry_run=dry_run)]
-        if self._comes_back and not dry_run:
-            restore_settings(admin, self.settings)
-        return errors
+    def _kept(self, admin: RegistryAdmin, schema: Schema, there: Mapping[int, Registered]) -> VersionItem:
+        """Of several versions with the same schema, of which all but one were deleted softly, the newest comes back."""
+        item = super()._kept(admin, schema, there)
+        alike = (schema.subject, schema.id)
+        newest = max(one.version for one in self.exported.schemas if (one.subject, one.id) == alike)
+        if newest == schema.version or item.outcome is not Outcome.PLANNED:
+            return item
+        facts = item.facts._replace(new_version=newest)
+        return item._replace(
+            facts=facts, outcome=Outcome.UNCHANGED, note=f"it has the same schema as version {newest}"
+        )
 
 
 def _registered(admin: RegistryAdmin, schema: Schema) -> Schema | None:
@@ -342,6 +347,18 @@ def _other_schema(key: VersionKey, number: int) -> RegistryStateError:
         f"{key} cannot have id {number} in the registry",
         why="another schema has this id there",
         do="--context imports into another context, which has ids of its own; --new-ids gives new ids",
+    )
+
+
+def _lacks_contract(now: Schema, schema: Schema) -> bool:
+    return bool(schema.contract) and now.contract != schema.contract
+
+
+def _no_contract(key: VersionKey) -> RegistryStateError:
+    return RegistryStateError(
+        f"{key} is in the registry without its metadata and rules",
+        why="the registry does not keep them, as Karapace, or has others",
+        do="take metadata and rule_set out of the file to have the schema without them",
     )
 
 

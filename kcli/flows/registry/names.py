@@ -12,21 +12,23 @@ from kcli.core.errors import ConfigError
 from kcli.serde.registry.client import Reference, Schema
 
 LATEST = "latest"
+COMPATIBILITY, MODE = 0, -1
+"""What stands for the version in the key of a setting of a subject."""
 TYPES: Mapping[str, str] = {"avro": "AVRO", "protobuf": "PROTOBUF", "json": "JSON"}
 """The registry's word for each value of ``--type``."""
 _BY_SUFFIX = {".avsc": "AVRO", ".avro": "AVRO", ".proto": "PROTOBUF", ".json": "JSON"}
 
 
 class VersionKey(NamedTuple):
-    """A version of a subject; ``version`` 0 is the subject's compatibility."""
+    """A version of a subject, or its ``COMPATIBILITY`` or ``MODE``."""
 
     subject: str
     version: int
 
     def __str__(self) -> str:
-        return (
-            f"{self.subject} version {self.version}" if self.version else f"compatibility of {self.subject}"
-        )
+        if self.version > 0:
+            return f"{self.subject} version {self.version}"
+        return f"{'mode' if self.version == MODE else 'compatibility'} of {self.subject}"
 
 
 class Named(NamedTuple):

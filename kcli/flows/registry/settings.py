@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from kcli.account.change import ChangeOf, Found, Item, Question
@@ -248,24 +248,19 @@ def _judged(item: SettingItem, entry: RegistrySettingEntry) -> SettingItem:
     own = now.value if now.own else None
     if own == entry.after:
         return item
+    return item._replace(outcome=Outcome.REFUSED, error=changed_since(entry, own))
+
+
+def changed_since(entry: RegistrySettingEntry, own: str | None) -> RegistryStateError:
+    """The error for a setting that is neither what the change has left, nor what it was before."""
     place = entry.subject or "all subjects"
     left = entry.after or "it unset"
     words = f"{'config' if entry.key == 'compatibility' else 'mode'} {entry.subject}".rstrip()
-    error = RegistryStateError(
+    return RegistryStateError(
         f"the {entry.key} of {place} has been changed since",
         why=f"it is {own or 'not set'}, and the change that is to be undone left {left}; nothing was done to it",
         do=f"`kcli registry {words}` shows it",
     )
-    return item._replace(outcome=Outcome.REFUSED, error=error)
-
-
-def restore_settings(admin: RegistryAdmin, settings: Collection[RegistrySettingEntry]) -> None:
-    """Sets the compatibility and the mode of subjects that have none of their own any more."""
-    for entry in settings:
-        if entry.key == "compatibility" and not admin.compatibility(entry.subject).own:
-            admin.set_compatibility(entry.subject, entry.before)
-        if entry.key == "mode" and not admin.mode(entry.subject).own:
-            admin.set_mode(entry.subject, entry.before)
 
 
 def restore_mode(admin: RegistryAdmin, subject: str, before: str | None) -> None:

@@ -20,8 +20,17 @@ from kcli.flows.registry.errors import (
     no_subject,
     no_version,
 )
+from kcli.flows.registry.kept_settings import (
+    KeptSettings,
+    Wanted,
+    loosened,
+    register_with,
+    settings_in,
+    settings_summary,
+    together_with,
+    versions_in,
+)
 from kcli.flows.registry.names import Named, VersionKey
-from kcli.flows.registry.settings import restore_settings
 from kcli.flows.registry.version_change import (
     DELETED,
     LIVE,
@@ -30,7 +39,6 @@ from kcli.flows.registry.version_change import (
     VersionChange,
     VersionFacts,
     VersionItem,
-    each,
     read_until,
 )
 from kcli.output.progress import counted
@@ -46,8 +54,10 @@ class SchemaUndeletion(VersionChange):
     columns = (*VersionChange.columns, NEW_VERSION)
     nothing = "nothing is to be undeleted"
 
-    def __init__(self, named: Named) -> None:
+    def __init__(self, named: Named, settings: Iterable[Wanted] = ()) -> None:
         self.named = named
+        self._settings = KeptSettings(settings)
+        self._loosened: set[str] = set()
 
     def decide(self, admin: RegistryAdmin) -> list[VersionItem]:
         """The deleted versions; of several with the same schema the newest."""
@@ -111,7 +121,7 @@ class SchemaUndeletion(VersionChange):
             return item._replace(facts=facts, outcome=Outcome.UNCHANGED, note=note)
         answer = admin.check(schema.subject, schema)
         error = refused
-        if error is None and not answer.is_compatible:
+        if error is None and not answer.is_compatible and schema.subject not in self._loosened:
             level = admin.compatibility(schema.subject).value
             error = IncompatibleError(schema.subject, level, answer.messages)
         return item if error is None else item._replace(outcome=Outcome.REFUSED, error=error)
@@ -138,7 +148,11 @@ class SchemaUndeletion(VersionChange):
         self, admin: RegistryAdmin, todo: Sequence[VersionItem]
     ) -> Mapping[VersionKey, KcliError | None]:
         """Registers the schemas, in the order of the versions."""
-        return each(todo, lambda item: admin.register(item.key.subject, item.facts.schema))
+
+        def register(item: VersionItem) -> None:
+            admin.register(item.key.subject, item.facts.schema)
+
+        return register_with(admin, todo, self._settings, register)
 
     def read_back(self, admin: RegistryAdmin, items: Sequence[VersionItem]) -> ReadBack:
         """As which versions they are there, with their ids."""
@@ -147,6 +161,10 @@ class SchemaUndeletion(VersionChange):
         def wrong() -> dict[VersionKey, KcliError]:
             bad: dict[VersionKey, KcliError] = {}
             for item in items:
+                if item.key.version <= 0:
+                    if error := self._settings.wrong(admin, item.key):
+                        bad[item.key] = error
+                    continue
                 now = admin.look_up(item.key.subject, item.facts.schema)
                 if now is None:
                     bad[item.key] = _not_back(item.key)
@@ -164,7 +182,9 @@ class SchemaUndeletion(VersionChange):
 
     def summary(self, items: Sequence[VersionItem]) -> Iterable[str]:
         """As which versions they are there."""
-        return (f"{item.key} is there again as version {item.facts.new_version}, read back" for item in items)
+        for item in versions_in(items):
+            yield f"{item.key} is there again as version {item.facts.new_version}, read back"
+        yield from settings_summary(items)
 
 
 class SchemaRestore(SchemaUndeletion):
@@ -172,13 +192,15 @@ class SchemaRestore(SchemaUndeletion):
 
     def __init__(self, journal: Journal) -> None:
         self.entries = [entry for entry in journal.entries if isinstance(entry, SchemaEntry)]
-        self.settings = [entry for entry in journal.entries if isinstance(entry, RegistrySettingEntry)]
-        super().__init__(Named(self.entries[0].subject, None))
+        settings = [entry for entry in journal.entries if isinstance(entry, RegistrySettingEntry)]
+        super().__init__(Named(self.entries[0].subject, None), map(Wanted.before, settings))
         self.made = journal
 
     def decide(self, admin: RegistryAdmin) -> list[VersionItem]:
         """ConfigError on another registry."""
         self.made.check_cluster(admin.address)
+        settings = self._settings.decide(admin)
+        self._loosened = loosened(settings)
         items: list[VersionItem] = []
         for subject in dict.fromkeys(entry.subject for entry in self.entries):
             every = admin.versions(subject, deleted=True)
@@ -188,7 +210,7 @@ class SchemaRestore(SchemaUndeletion):
             )
             chosen = [Registered(entry.schema_of(), state.get(entry.version, True)) for entry in mine]
             items += self.decided(admin, chosen, every)
-        return [self._forgotten(admin, item) for item in items]
+        return together_with([self._forgotten(admin, item) for item in items], settings)
 
     def _forgotten(self, admin: RegistryAdmin, item: VersionItem) -> VersionItem:
         """Refused where the registry has forgotten the id, and would give another one."""
@@ -206,26 +228,23 @@ class SchemaRestore(SchemaUndeletion):
         return item._replace(outcome=Outcome.REFUSED, error=error)
 
     def text(self, plan: Sequence[VersionItem]) -> str:
-        """The versions."""
-        head = f"Undelete {counted(len(planned(plan)), 'version')}, deleted by kcli {self.made.command}:"
-        return "\n".join([head, *self.table(plan), _RENUMBERED, *self._settings_text()])
+        """The versions, and what the registry has forgotten of the subject with its last one."""
+        todo = planned(plan)
+        what = counted(len(versions_in(todo)), "version")
+        if settings := settings_in(todo):
+            what += f" and {counted(len(settings), 'setting')}"
+        head = f"Bring {what} back, deleted by kcli {self.made.command}:" if todo else "Nothing comes back:"
+        return "\n".join([head, *self.table(plan), *([_RENUMBERED] if versions_in(todo) else [])])
 
-    def _settings_text(self) -> list[str]:
-        return [f"Set the {one.key} of {one.subject} to {one.before} again." for one in self.settings]
+    def questions(self, plan: Sequence[VersionItem]) -> list[Question]:
+        """Nothing has to be typed."""
+        count = counted(len(planned(plan)), "change")
+        return [Question(self.text(plan), f"Make {count} in the registry?", subject=self.named.subject)]
 
     def journal(self, admin: RegistryAdmin, todo: Sequence[VersionItem]) -> Draft:  # noqa: ARG002
         """Undoing it deletes them again."""
-        return Draft("undo", [CreatedSchemaEntry.of(item.facts.schema) for item in todo])
-
-    def apply(
-        self, admin: RegistryAdmin, todo: Sequence[VersionItem]
-    ) -> Mapping[VersionKey, KcliError | None]:
-        """The schemas, then what the registry has forgotten of the subject with its last version."""
-        answers = dict(super().apply(admin, todo))
-        failed = [key for key, error in answers.items() if error is not None]
-        if not failed:
-            restore_settings(admin, self.settings)
-        return answers
+        schemas = [CreatedSchemaEntry.of(item.facts.schema) for item in versions_in(todo)]
+        return Draft("undo", [*schemas, *self._settings.entries(todo)])
 
 
 _RENUMBERED = "Schemas keep their ids; versions get new numbers, which registries do not use twice."

@@ -10,6 +10,7 @@ from kcli.core.classes import NamedTuple
 from kcli.core.errors import KcliError, TimedOutError
 from kcli.core.types import Record, TopicPartition
 from kcli.flows.groups.bounded_reads import Budget, known_bounds, read_spans
+from kcli.flows.registry.errors import is_silent, not_sent
 from kcli.output.tables import Column
 from kcli.serde.framing import SchemaId, schema_id_of
 from kcli.serde.registry.admin import Registered, RegistryAdmin
@@ -87,6 +88,8 @@ class Usage:
         self.ids = ids
         self.read = 0
         self.partitions: set[TopicPartition] = set()
+        self.missing: list[Missing] = []
+        """Ids of which the registry did not say which other subjects have them."""
         self._found: dict[tuple[str, str, int], _Found] = {}
 
     def add(self, record: Record) -> bool:
@@ -103,8 +106,7 @@ class Usage:
         others: dict[int, list[str]] = {}
         for (topic, part, number), found in sorted(self._found.items()):
             if number not in others:
-                names = {name for name, _version in registry.versions_of(number, subject)}
-                others[number] = sorted(names - {subject})
+                others[number] = self._others(registry, subject, number)
             yield {
                 "topic": topic,
                 "part": part,
@@ -115,6 +117,17 @@ class Usage:
                 "newest": found.newest if found.newest >= 0 else None,
                 "other_subjects": others[number],
             }
+
+    def _others(self, registry: RegistryAdmin, subject: str, number: int) -> list[str]:
+        silent = next((part.error for part in self.missing if is_silent(part.error)), None)
+        try:
+            if silent is not None:
+                raise not_sent(f"id {number}", silent)
+            names = {name for name, _version in registry.versions_of(number, subject)}
+        except KcliError as error:
+            self.missing.append(Missing.of(error, f"other subjects with id {number}"))
+            return []
+        return sorted(names - {subject})
 
 
 def read_usage(

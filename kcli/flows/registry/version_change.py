@@ -71,6 +71,8 @@ class VersionChange(ChangeOf[RegistryAdmin, VersionKey, VersionFacts]):
             "new_version": item.facts.new_version,
             "new_id": item.facts.new_id,
         }
+        if item.key.version <= 0:
+            row["type"] = None  # a setting, which has no schema
         return {column.key: row[column.key] for column in self.columns}
 
 

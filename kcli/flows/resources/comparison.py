@@ -6,7 +6,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kcli.account.survey import Missing, Survey
 from kcli.core.admin.admin import Admin
-from kcli.core.classes import NamedTuple
+from kcli.core.classes import NamedTuple, replace
+from kcli.core.errors import KcliError, UnsupportedError
+from kcli.core.exit_codes import ExitCode
 from kcli.flows.resources.differences import Difference, differences, is_of_kafka
 from kcli.flows.resources.names import is_selected
 from kcli.flows.resources.resource import Kind, Ref, Resource
@@ -66,6 +68,52 @@ def compare(
         missing += _further(here.missing, missing)
     rows.sort(key=lambda row: (_ORDER[row.ref.kind], sort_key(row.ref)))
     return Survey(rows, missing)
+
+
+def as_copied(admin: Admin, found: Survey[list[Compared]]) -> Survey[list[Compared]]:
+    """The same, where a replica that is still being copied to does not count as one that the topic has."""
+    placed = [
+        row
+        for row in found.items
+        if row.now is not None and row.wanted is not None and _is_placed(row.wanted)
+    ]
+    if not placed:
+        return found
+    try:
+        ongoing = admin.list_reassignments()
+    except KcliError as error:
+        if isinstance(error, UnsupportedError) or error.exit_code == ExitCode.DENIED:
+            return found  # then nothing is known of moves
+        return Survey(found.items, [*found.missing, Missing.of(error, "the replicas that are being moved")])
+    copying: dict[str, dict[int, list[int]]] = {}
+    for tp, move in ongoing.items():
+        if move.adding:
+            copying.setdefault(tp.topic, {})[tp.partition] = list(move.before)
+    rows = [_without(row, copying.get(row.ref.name, {})) if row in placed else row for row in found.items]
+    return Survey(rows, found.missing)
+
+
+def _is_placed(wanted: Resource) -> bool:
+    return wanted.ref.kind is Kind.TOPIC and (
+        "replication_factor" in wanted.spec or "assignment" in wanted.spec
+    )
+
+
+def _without(row: Compared, before: Mapping[int, list[int]]) -> Compared:
+    """The row with the replicas of ``before``, in which those that are being added are missing."""
+    if not before or row.now is None:
+        return row
+    spec = dict(row.now.spec)
+    if "assignment" in spec:
+        spec["assignment"] = {**spec["assignment"], **before}
+    if "replication_factor" in spec:
+        spec["replication_factor"] = min(spec["replication_factor"], *map(len, before.values()))
+    now = replace(row.now, spec=spec)
+    extra = [
+        one for one in differences(now, row.wanted) if one.path[0] in ("assignment", "replication_factor")
+    ]
+    others = [one for one in row.differences if one.path[0] not in ("assignment", "replication_factor")]
+    return row._replace(now=now, differences=[*extra, *others])
 
 
 def _is_of_kafka(now: Resource) -> bool:

@@ -42,7 +42,8 @@ class NotDeletedError(KcliError):
 
 
 class Topic(NamedTuple):
-    """A topic as it was planned. ``records`` are at most so many: its offsets, as far as they are known.
+    """A topic as it was planned. ``records`` are at most so many: its offsets. ``unknown``: of how many partitions they
+    are not known, so that there may be more.
 
     ``last_write`` is the newest timestamp, in ms; None where it is not known, or nothing was written.
     """
@@ -53,6 +54,7 @@ class Topic(NamedTuple):
     purpose: str | None = None
     replication_factor: int = -1
     last_write: int | None = None
+    unknown: int = 0
 
 
 TopicItem = Item[str, Topic | None]
@@ -76,7 +78,7 @@ class TopicDeletion(Change[str, Topic | None]):
         Column(
             "records",
             "number",
-            meaning="At most so many records: the offsets between start and end of its logs.",
+            meaning="At most so many records: the offsets between start and end of its logs; null where one is unknown.",
         ),
         Column(
             "last_write",
@@ -144,14 +146,15 @@ class TopicDeletion(Change[str, Topic | None]):
         if isinstance(topic, KcliError):
             return Item(name, None, Outcome.REFUSED, topic)
         logs = [ends[TopicPartition(name, part.partition)] for part in topic.partitions]
-        records = sum(log.end - log.start for log in logs if log.end is not None and log.start is not None)
+        known = [log.end - log.start for log in logs if log.end is not None and log.start is not None]
         facts = Topic(
             topic.topic_id,
             len(topic.partitions),
-            records,
+            sum(known),
             internal_purpose(topic),
             max((len(part.replicas) for part in topic.partitions), default=-1),
             _last_write(newest),
+            len(logs) - len(known),
         )
         return Item(name, facts) if denied is None else Item(name, facts, Outcome.REFUSED, denied)
 
@@ -161,11 +164,9 @@ class TopicDeletion(Change[str, Topic | None]):
         if self.match is None or not todo:
             return "\n".join(map(_line, todo))
         topics = [item.facts for item in todo if item.facts is not None]
-        partitions = counted(sum(topic.partitions for topic in topics), "partition")
-        records = counted(sum(topic.records or 0 for topic in topics), "record")
         columns = [column for column in self.columns if column.key != "topic_id"]
         count = counted(len(todo), "topic")
-        head = f"Delete {count} matching {visible_line(self.match)}: {partitions}, up to {records}."
+        head = f"Delete {count} matching {visible_line(self.match)}: {_size(topics)}."
         return "\n".join([head, *indented_table(columns, [self.row(item) for item in todo])])
 
     def questions(self, plan: Sequence[TopicItem]) -> list[Question]:
@@ -233,7 +234,7 @@ class TopicDeletion(Change[str, Topic | None]):
             "topic": item.key,
             "topic_id": (topic.topic_id or None) if topic else None,
             "partitions": topic.partitions if topic else None,
-            "records": topic.records if topic else None,
+            "records": topic.records if topic and not topic.unknown else None,
         } | ({"last_write": topic.last_write if topic else None} if self.match is not None else {})
 
     def summary(self, items: Sequence[TopicItem]) -> Iterable[str]:
@@ -271,11 +272,16 @@ def _own(entries: list[ConfigEntry] | KcliError) -> dict[str, str] | None:
 
 def _line(item: TopicItem) -> str:
     assert item.facts is not None, "a topic that is to be deleted exists"
-    partitions, records = (
-        counted(item.facts.partitions, "partition"),
-        counted(item.facts.records or 0, "record"),
-    )
-    return f"Delete topic {item.key}: {partitions}, up to {records}."
+    return f"Delete topic {item.key}: {_size([item.facts])}."
+
+
+def _size(topics: Sequence[Topic]) -> str:
+    """``6 partitions, up to 40 records``; said where there may be more."""
+    partitions = counted(sum(topic.partitions for topic in topics), "partition")
+    records = counted(sum(topic.records or 0 for topic in topics), "record")
+    unknown = sum(topic.unknown for topic in topics)
+    more = f", and those of {counted(unknown, 'partition')}, which are unknown" if unknown else ""
+    return f"{partitions}, up to {records}{more}"
 
 
 def _left(admin: Admin, planned: dict[str, Topic | None]) -> dict[str, KcliError]:

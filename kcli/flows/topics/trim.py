@@ -159,8 +159,11 @@ class TopicTrim(Change[TopicPartition, Trim]):
         trimmed = [item for item in plan if item.outcome is Outcome.PLANNED]
         records = sum(item.facts.records or 0 for item in trimmed)
         total = f"  {counted(len(trimmed), 'partition')}, up to {counted(records, 'record')} deleted"
-        if kept := len(plan) - len(trimmed):
+        kept = sum(item.outcome is Outcome.UNCHANGED for item in plan)
+        if kept:
             total += f"; {counted(kept, 'partition')} unchanged"
+        if refused := len(plan) - len(trimmed) - kept:
+            total += f"; {counted(refused, 'partition')} refused"
         lines = [f"Trim topic {visible_line(name)}: delete the records before {self.words[name]}.", *table]
         lines.append(total + ".")
         if trimmed:

@@ -16,6 +16,7 @@ from kcli.flows.mirror.topics.routes import (
     Route,
     idle_excludes,
     idle_selectors,
+    none_selected,
     parse_renames,
     plan_routes,
     select_topics,
@@ -109,6 +110,8 @@ class Verify:
             known = [_topics(consumer, timeout) for consumer in (here, there)]
             ids = [consumer.cluster.view.cluster_id for consumer in (here, there)]
             chosen = select_topics(known[0], topics, excludes=excludes)
+            if not chosen:
+                raise none_selected(len(known[0]))
             for one in idle_selectors(chosen, topics):
                 self._observer.note(IDLE_SELECTOR.format(one))
             for one in idle_excludes(known[0], excludes):

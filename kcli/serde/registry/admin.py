@@ -116,7 +116,10 @@ class RegistryAdmin:
     def version(self, subject: str, version: int | str, *, deleted: bool = False) -> Schema:
         """A version, or the ``latest``; SchemaNotFoundError."""
         path = _with(f"/subjects/{quoted(subject)}/versions/{version}", deleted=deleted)
-        return schema_of(self._ask("GET", path), path)
+        found = _numbered(schema_of(self._ask("GET", path), path), path)
+        if isinstance(version, int) and found.version != version:
+            raise unusable(path, f"it is version {found.version}, not {version}")
+        return found
 
     def versions(self, subject: str, *, deleted: bool = False) -> list[Registered]:
         """All versions with their schemas, in their order; empty where the subject does not exist."""
@@ -144,7 +147,7 @@ class RegistryAdmin:
         """The version of the subject that has this schema, as the registry compares them; None without one."""
         path = _with(f"/subjects/{quoted(subject)}", deleted=deleted)
         try:
-            return schema_of(self._ask("POST", path, body_of(schema)), path)
+            return _numbered(schema_of(self._ask("POST", path, body_of(schema)), path), path)
         except SchemaNotFoundError:
             return None
 
@@ -300,18 +303,18 @@ class RegistryAdmin:
 
 
 def same_schema(one: Schema, other: Schema) -> bool:
-    """Whether both are the same schema with the same references: registries may write the text anew."""
-    return (one.kind, set(one.references), _content(one)) == (
-        other.kind,
-        set(other.references),
-        _content(other),
-    )
+    """Whether both are the same, with the same references, metadata and rules: registries may write the text anew."""
+    return (set(one.references), *_whole(one)) == (set(other.references), *_whole(other))
 
 
 def alike(one: Schema, other: Schema) -> bool:
     """The same, whatever the versions to which they refer."""
     names = ({ref.name for ref in schema.references} for schema in (one, other))
-    return (one.kind, next(names), _content(one)) == (other.kind, next(names), _content(other))
+    return (next(names), *_whole(one)) == (next(names), *_whole(other))
+
+
+def _whole(schema: Schema) -> tuple[Any, ...]:
+    return schema.kind, schema.contract, _content(schema)
 
 
 def _content(schema: Schema) -> Any:
@@ -326,16 +329,23 @@ def _with(path: str, **flags: bool) -> str:
     return f"{path}?{given}" if given else path
 
 
+def _numbered(schema: Schema, path: str) -> Schema:
+    """A version of a subject has a number and an id, by which it is deleted, exported and read back."""
+    if schema.id < 0 or schema.version < 1:
+        raise unusable(path, "there is no id in it" if schema.id < 0 else "there is no version in it")
+    return schema
+
+
 def _names(found: Any, path: str) -> list[str]:
     if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
         raise unusable(path, "it is no list of names")
-    return sorted(found)
+    return sorted(set(found))
 
 
 def _numbers(found: Any, path: str) -> list[int]:
     if not isinstance(found, list) or not all(type(number) is int for number in found):
         raise unusable(path, "it is no list of numbers")
-    return sorted(found)
+    return sorted(set(found))
 
 
 def _text_of(found: Any, key: str, path: str) -> str:

@@ -6,8 +6,9 @@ half a minute: records that name an unknown id must not cost a request each.
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 from uuid import UUID
@@ -24,6 +25,9 @@ from kcli.serde.registry.transport import Transport
 SUBJECT_FOR = 60.0
 """Seconds for which the subject of an id is cached, for messages only."""
 
+CONTRACT = ("metadata", "ruleSet")
+"""What Confluent's registry keeps beside the text of a schema, by its own names."""
+
 _MAX_REFERENCES = 500
 
 
@@ -39,7 +43,7 @@ class Reference:
 @dataclass(frozen=True, slots=True)
 class Schema:
     """A schema of the registry. ``kind`` is AVRO, PROTOBUF or JSON; ``id`` is −1 for a schema from a file; ``guid`` is
-    empty where the registry has none.
+    empty where the registry has none. ``contract``: its metadata and rules, as ``contract_of`` writes them.
     """
 
     id: int
@@ -49,6 +53,7 @@ class Schema:
     subject: str = ""
     version: int = 0
     guid: str = ""
+    contract: str = ""
 
 
 class Registry:
@@ -195,7 +200,39 @@ def body_of(schema: Schema) -> dict[str, Any]:
         body["references"] = [
             {"name": ref.name, "subject": ref.subject, "version": ref.version} for ref in schema.references
         ]
-    return body
+    return body | (json.loads(schema.contract) if schema.contract else {})
+
+
+def contract_of(found: Mapping[str, Any]) -> str:
+    """The metadata and the rules beside a schema, which are a part of it: as JSON with a fixed order; empty without any.
+    With other ones the same text is another schema, with another id. What is null, false or empty is left out, as some
+    versions of the registry do.
+    """
+    kept = _set({key: found.get(key) for key in CONTRACT})
+    return json.dumps(kept, sort_keys=True, separators=(",", ":")) if kept else ""
+
+
+def rules_of(schema: Schema) -> tuple[str, ...]:
+    """The rules for what is written with a schema, as ``NAME (TYPE)``: those that encrypt fields, for example."""
+    rules = (json.loads(schema.contract) if schema.contract else {}).get("ruleSet")
+    found = (
+        [] if not isinstance(rules, dict) else [rules.get(key) for key in ("domainRules", "encodingRules")]
+    )
+    return tuple(
+        f"{rule.get('name')} ({rule.get('type')})"
+        for group in found
+        for rule in (group if isinstance(group, list) else ())
+        if isinstance(rule, dict) and rule.get("mode") in ("WRITE", "WRITEREAD") and not rule.get("disabled")
+    )
+
+
+def _set(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_set(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    found = {key: _set(one) for key, one in value.items()}
+    return {key: one for key, one in found.items() if not (one is None or one is False or one in ([], {}))}
 
 
 def schema_of(answer: Any, path: str) -> Schema:
@@ -216,6 +253,7 @@ def schema_of(answer: Any, path: str) -> Schema:
         subject=str(answer.get("subject") or ""),
         version=version if isinstance(version, int) else 0,
         guid=str(answer.get("guid") or ""),
+        contract=contract_of(answer),
     )
 
 

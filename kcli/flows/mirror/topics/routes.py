@@ -10,6 +10,7 @@ from kcli.core.errors import ConfigError, NotFoundError
 from kcli.core.names import STATE_TOPIC as STATE_TOPIC  # noqa: PLC0414 - a target that is refused, too
 from kcli.core.names import is_own_topic, is_topic_name
 from kcli.core.near_names import near_names
+from kcli.output.progress import counted
 
 _OF_BROKERS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 IDLE_EXCLUDE = "--exclude {} leaves out no topic: none of that name is on the source"
@@ -129,6 +130,15 @@ def select_topics(
                 do=f"did you mean {', '.join(near)}?" if near else "check -t and --from",
             )
     return sorted(chosen)
+
+
+def none_selected(available: int) -> NotFoundError:
+    """The error where patterns select none of so many topics: nothing is copied, or proved."""
+    return NotFoundError(
+        "no topic is selected",
+        why=f"none of the {counted(available, 'topic')} of the source that this client may describe matches",
+        do="check -t, --exclude, and the permission to describe topics",
+    )
 
 
 def idle_excludes(available: Iterable[str], excludes: Sequence[str]) -> list[str]:

@@ -19,10 +19,10 @@ from kcli.flows.mirror.topics.routes import (
     idle_renames,
     idle_selectors,
     is_pattern,
+    none_selected,
     plan_routes,
     select_topics,
 )
-from kcli.output.progress import counted
 
 _Target = tuple[ClusterDescription, Mapping[str, TopicInfo]]
 
@@ -101,11 +101,7 @@ def survey(
             do="check -t, --exclude and --from; the copies on the target remain",
         )
     if not chosen:
-        raise NotFoundError(
-            "no topic is selected",
-            why=f"none of the {counted(len(available), 'topic')} of the source that this client may describe matches",
-            do="check -t, --exclude, and the permission to describe topics",
-        )
+        raise none_selected(len(available))
     routes = plan_routes(chosen, selection.renames, same_cluster=same)
     sources = dict.fromkeys(hidden, HIDDEN)
     sources |= _facts(source, {name: available[name] for name in chosen if name in available})

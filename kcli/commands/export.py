@@ -103,11 +103,18 @@ def export_cluster(
         )
         for part in state.missing:
             inv.lacks(part)
+    if state.shares:
+        what = counted(len(state.shares), "share group")
+        more = [
+            *more,
+            f"{what} left out, since GroupOffsets has no types of groups: "
+            "`kcli groups export --all --format ndjson` has them",
+        ]
     for text in more:
         inv.talk.warn(text)
     resources = list(state.items.values())
     _name_secrets(inv, resources)
-    if not resources and not state.missing:
+    if not resources and not state.missing and not state.shares:
         inv.talk.note(f"nothing matches {match}" if match is not None else "the cluster has none of these")
     text = file_text(resources, state.missing, more)
     if path is not None:

@@ -368,11 +368,18 @@ def test_a_lost_answer_is_settled_by_what_is_read_back(cluster: FakeCluster) -> 
 # --- other verbs -----------------------------------------------------------------------------------------------------
 
 
-def test_offsets_of_inputs_are_not_changed_alone(cluster: FakeCluster, tmp_path: Any) -> None:
+@pytest.mark.parametrize("members", [{}, {"m": StreamsMember({"0": [0, 1]})}], ids=["stopped", "running"])
+def test_offsets_of_inputs_are_not_changed_alone(
+    cluster: FakeCluster, tmp_path: Any, members: dict[str, StreamsMember]
+) -> None:
+    """Nor is anybody told to stop an application, or waited for, where that would not help."""
+    cluster.add_group(app(members=members))
     file = tmp_path / "offsets.csv"
     file.write_text("lines,0,5\n")
     for line in (
         "rewind app --topic lines --to earliest",
+        "rewind app --topic lines --to earliest --wait",
+        "rewind app --topic lines --to earliest --live",
         "delete-offsets app -t lines",
         f"import {file} --group app",
     ):
@@ -380,10 +387,13 @@ def test_offsets_of_inputs_are_not_changed_alone(cluster: FakeCluster, tmp_path:
             done = run(cluster, f"{line} {end}", code=7)
             assert "kcli groups reset-app app" in done.err
             assert CHANGELOG in done.err
+            assert "stop" not in done.err
+            assert "waiting" not in done.err
     type_remedy(
         "`kcli groups reset-app app` sets the offsets of its inputs, and deletes these topics",
         done.err,
         cluster.bootstrap,
+        then="7" if members else "0",
     )
     assert offsets(cluster)["lines", 0] == (7, STREAM_TIME)
 
@@ -408,7 +418,10 @@ def test_without_internal_topics_inputs_are_rewound_without_the_stream_time() ->
 
 
 def test_a_streams_group_that_runs_is_not_rewound_live(cluster: FakeCluster) -> None:
-    cluster.add_group(app(members={"m": StreamsMember({"0": [0, 1]})}))
+    """One without internal topics, which is rewound when it has stopped."""
+    cluster.add_group(StreamsGroup("app", {"0": ["lines"]}, {"m": StreamsMember({"0": [0, 1]})}))
+    with Admin(bootstrap_servers=cluster.bootstrap) as admin:
+        admin.delete_topics(list(INTERNAL))
     refused = run(cluster, "rewind app --topic lines --to earliest --live --yes", code=7).err
     type_remedy("stop it; `kcli groups reset-app app` resets both", refused, cluster.bootstrap, then="7")
     refused = run(cluster, "rewind app --topic lines --to earliest --yes", code=7).err

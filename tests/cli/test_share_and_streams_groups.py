@@ -150,6 +150,66 @@ def test_kafkas_form_has_groups_of_all_types(cluster: FakeCluster) -> None:
         assert "leave out -o kafka" in run(cluster, f"groups describe app --{section} -o kafka").err
 
 
+@pytest.mark.parametrize(
+    ("chosen", "shown", "said"),
+    [
+        ("--match *a*", NAMES, ""),
+        ("--match *share*", {"shared", "idle-share"}, ""),
+        ("--all --type share,streams", NAMES - {"classic"}, ""),
+        ("--all", {"classic"}, "warning: 3 groups left out, as kafka-consumer-groups.sh does"),
+    ],
+)
+def test_kafkas_form_leaves_out_no_group_unsaid(
+    cluster: FakeCluster, chosen: str, shown: set[str], said: str
+) -> None:
+    """Of all groups it has those that Kafka's script has."""
+    done = run(cluster, f"groups describe {chosen} -o kafka")
+    rows = [line.split()[0] for line in done.out.splitlines() if line]
+    assert {name for name in rows if name != "GROUP"} == shown
+    assert [line[: len(said)] for line in done.err.splitlines() if "left out" in line] == (
+        [said] if said else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("group", "limit", "known"),
+    [
+        ("idle-share", "--max-lag 100", True),
+        ("idle-share", "--max-lag-time 1000000h", True),
+        ("classic", "--max-lag 100", False),  # it has committed nothing for a partition of its topic
+        ("shared", "--max-lag 100", False),  # a partition has no start offset yet
+        ("shared", "--max-lag-time 1000000h", False),
+        ("app", "--max-lag 100", False),  # a member reads a partition without a commit
+    ],
+)
+def test_a_limit_that_was_not_compared_with_all_lag_says_so(
+    cluster: FakeCluster, group: str, limit: str, known: bool
+) -> None:
+    done = run(cluster, f"groups lag {group} {limit} -q")
+    assert done.code == 0
+    assert ("only lag that could be read was compared with the limit" in done.err) is not known
+    assert bool(done.out) is not known
+
+
+def test_a_sum_says_how_many_partitions_are_not_in_it(cluster: FakeCluster) -> None:
+    (row,) = run(cluster, "groups lag shared --by group -o json").items
+    assert row["lag_records"] == 3
+    assert "1 of 3 partitions without a start offset" in row["note"]
+    assert "in 1 of 3 partitions, not known in 1" in run(cluster, "groups why shared").out
+
+
+def test_the_records_around_a_start_offset_are_shown_as_those_around_a_commit(cluster: FakeCluster) -> None:
+    (shared,) = run(cluster, "groups describe shared --peek 4 -o json").items
+    assert [
+        [
+            [record["offset"] for record in row[side]] if row[side] is not None else None
+            for side in ("read", "next")
+        ]
+        for row in shared["partitions"]
+    ] == [[[0, 1], [2, 3]], [[8, 9], []], [None, None]]
+    assert "next" in run(cluster, "groups describe shared --peek 4").out
+
+
 def test_openmetrics_has_start_offsets_under_a_name_of_their_own(cluster: FakeCluster) -> None:
     text = run(cluster, "groups lag --by partition -o openmetrics").out
     assert 'kcli_share_group_start_offset{group="shared",topic="t",partition="0"' in text

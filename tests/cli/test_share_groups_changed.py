@@ -437,3 +437,66 @@ def test_the_configuration_has_the_keys_of_the_type(world: World) -> None:
     assert world.undo().code == 0
     (item,) = world("groups describe s --config -o json").items
     assert {row["source"] for row in item["configs"]} == {"default"}
+
+
+# --- documents of offsets ------------------------------------------------------------------------------------------
+
+
+def offsets_document(group: str, offsets: dict[TopicPartition, int]) -> dict[str, Any]:
+    topics: dict[str, dict[str, int]] = {}
+    for tp, offset in offsets.items():
+        topics.setdefault(tp.topic, {})[str(tp.partition)] = offset
+    return {
+        "apiVersion": "kcli/v1", "kind": "GroupOffsets", "metadata": {"name": group}, "spec": {"offsets": topics}
+    }  # fmt: skip
+
+
+def test_offsets_of_streams_groups_are_exported_and_share_groups_are_left_out_by_number(world: World) -> None:
+    """A document has no type, and would make a classic group of the name of a share group."""
+    commit(world.cluster, "app", {T1: OffsetAndMetadata(7)})
+    world.cluster.add_group(StreamsGroup("app", {"0": ["t"]}))
+    for chosen, groups, left_out in (
+        ("", ["app", "g"], 2),
+        ("--match app", ["app"], 0),
+        ("--match s", [], 1),
+    ):
+        done = world(f"export GroupOffsets {chosen} -o json")
+        assert [item["document"]["metadata"]["name"] for item in done.items] == groups
+        counted = f"{left_out} share group{'s' if left_out > 1 else ''} left out, since GroupOffsets"
+        assert (counted in done.err) is ("left out" in done.err) is bool(left_out)
+        assert "nothing matches" not in done.err
+        assert (f"# incomplete: {counted}" in world(f"export GroupOffsets {chosen}").out) is bool(left_out)
+    type_remedy("`kcli groups export --all --format ndjson` has them", done.err, world.cluster.bootstrap)
+
+
+def test_a_document_is_compared_with_the_start_offsets_and_sets_those_that_differ(world: World) -> None:
+    """What is acknowledged after a start offset that is as wanted is not forgotten."""
+    file = world.folder / "offsets.json"
+    file.write_text(json.dumps(offsets_document("s", {**STARTS, T1: 4})))
+    (differs,) = world(f"diff {file} -o json", code=8).items
+    assert "exist" not in world(f"diff {file}", code=8).out
+    assert differs["name"] == "s"
+    world(f"apply {file} --yes")
+    assert world.starts() == {**STARTS, T1: 4}
+    assert world("groups lag s -o json").items[0]["lag_records"] == 11  # of 15, 4 are acknowledged
+    world(f"diff {file}")
+
+
+# --- members -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["delete live", "delete-offsets live -t t", "rewind live --to earliest --topic t", "remove-members live"],
+)
+def test_nobody_is_told_to_remove_members_that_cannot_be_removed(world: World, line: str) -> None:
+    said = world(f"groups {line} --yes", code=7).err
+    assert "stop them" in said
+    assert "kcli groups remove-members" not in said
+
+
+def test_a_share_group_goes_on_at_the_log_start(world: World) -> None:
+    world.cluster.delete_records(*T1, 15)
+    assert (
+        "it goes on at the log start" in world("groups why s", code=6).out
+    )  # the fake has no log of commits

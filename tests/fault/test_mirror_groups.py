@@ -23,6 +23,7 @@ from kcli.flows.mirror.groups.selection import group_selectors
 from kcli.flows.mirror.groups.sync import maps_of_job, sync_groups
 from kcli.flows.mirror.job.state import JobId, SavedJob, load_jobs
 from kcli.flows.mirror.topics.routes import STATE_TOPIC
+from kcli.flows.rewind.mark import marked
 from tests.committing import commit, committed
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
@@ -362,6 +363,17 @@ def test_one_partition_of_a_commit_that_fails_leaves_the_others_done(
     again = mirrored(source, target, "--sync-groups", "g")
     assert again.code == 0, again
     assert {row["status"] for row in rows_of(again).values()} == {"done", "unchanged"}
+
+
+def test_the_metadata_of_an_application_is_kept_and_the_mark_of_a_rewind_is_not(
+    source: FakeCluster, target: FakeCluster
+) -> None:
+    """On the target no such rewind has been."""
+    plain, own = OffsetAndMetadata(7), OffsetAndMetadata(0, "own")
+    commit(source, "g", {T0: marked(plain, "20261130-111041-443aaa"), T1: own})
+    assert mirrored(source, target, "--sync-groups", "g").code == 0
+    found = target.with_groups(lambda groups: dict(groups.committed("g")))
+    assert {tp: one.metadata for tp, one in found.items()} == {T0: "", T1: "own"}
 
 
 def test_a_group_that_this_user_may_not_read_is_missing(source: FakeCluster, target: FakeCluster) -> None:

@@ -107,6 +107,9 @@ def test_a_reader_reports_where_it_waits_and_for_which_producer(cluster: FakeClu
         (text,) = said(heard)
         assert text.startswith(f"t-0: {WAITS} 1 since 20")
         assert f"for producer {number} (epoch 0) whose transaction is open since offset 1" in text
+        assert text.endswith(
+            "; readers with isolation.level=read_uncommitted do not wait"
+        )  # a mirror cannot be one
         wrote = cluster.log("t", 0).batches[1].max_timestamp
         assert consumer.waiting() == {
             T0: OpenTransaction(1, 1, 3, consumer.waiting()[T0].since_ms, number, 0, wrote)

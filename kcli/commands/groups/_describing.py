@@ -14,6 +14,7 @@ from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import GroupPartition, Node
 from kcli.flows.groups.description import SHARE, STREAMS, Described, commits_of, describe_groups, missing_in
 from kcli.flows.groups.nearest import name_nearest
+from kcli.output.progress import counted
 from kcli.output.tables import Column
 
 if TYPE_CHECKING:
@@ -77,11 +78,17 @@ class Describing:
     def _listed(
         self, admin: Admin, match: str | None, types: Sequence[str], *, internal: bool
     ) -> list[ListedGroup]:
-        """The groups that are described without being named. Kafka's script lists consumer groups only."""
-        of_consumers = self.form == "kafka" and not types
-        return listed_groups(
-            self.inv, admin, match, types=types, internal=internal, of_consumers=of_consumers
-        )
+        """The groups that are described without being named. Of all groups, Kafka's script shows those of consumers."""
+        rows = listed_groups(self.inv, admin, match, types=types, internal=internal)
+        if self.form != "kafka" or types or match is not None:
+            return rows
+        found = [row for row in rows if row.is_of_consumers]
+        if others := len(rows) - len(found):
+            self.inv.talk.warn(
+                f"{counted(others, 'group')} left out, as kafka-consumer-groups.sh does: name them, or choose them by "
+                "--type or --match"
+            )
+        return found
 
     def _read_configs(self, admin: Admin, groups: Sequence[Described]) -> None:
         # Loads configurations.

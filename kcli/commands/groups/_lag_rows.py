@@ -106,14 +106,20 @@ def exceeded_limits(found: Measurement, most: int | None, longest: float | None)
     return errors
 
 
-def are_compared(found: Measurement, most: int | None, longest: float | None) -> bool:
-    """Whether the lag of all that was asked for is known, so that the limits say something of each group."""
-    sums = [summary(rows) for rows in found.rows.values()]
+def are_compared(found: Measurement, *, in_time: bool) -> bool:
+    """Whether the lag of each partition is known, so that the limits say something of all that was asked for."""
     return (
-        bool(sums)
+        bool(found.rows)
         and not found.sample.missing
-        and (most is None or all(one.lag is not None for one in sums))
-        and (longest is None or all(one.seconds is not None for one in sums))
+        and all(_is_known(rows, in_time=in_time) for rows in found.rows.values())
+    )
+
+
+def _is_known(rows: Collection[PartitionLag], *, in_time: bool) -> bool:
+    if isinstance(rows, LagColumns):
+        return not (in_time and any(rows.lag))
+    return bool(rows) and all(
+        row.seconds is not None or not in_time if row.lag else row.lag == 0 or row.is_empty for row in rows
     )
 
 

@@ -59,7 +59,7 @@ class Measuring:
             self.inv.lacks(_no_match(str(self.asked.match)), later=True)
         exceeded = exceeded_limits(found, *self.limits)
         rows = self._rows(found, watched=False)
-        passed = self.asked.limited and not exceeded and are_compared(found, *self.limits)
+        passed = self.asked.limited and not exceeded and self._are_compared(found)
         if not (passed and self.inv.omits_passed):
             with LagOutput(self.inv, self.asked.rows, self.cluster, watched=False) as output:
                 output.show_sample(found.sample.at_ms, rows)
@@ -203,12 +203,16 @@ class Measuring:
             self.inv.failed(error)
         return not missing
 
+    def _are_compared(self, found: Measurement) -> bool:
+        return are_compared(found, in_time=self.asked.max_lag_time is not None)
+
     def _warn_of_hidden(self, found: Measurement) -> None:
         """Says what limits are not compared with."""
         hidden = not self.wanted.groups and warn_of_hidden(
             self.inv, self.admin, "groups", unsure=found.sample.unsure
         )
-        if self.asked.limited and (hidden or found.sample.missing):
+        partly = any(found.rows.values()) and not self._are_compared(found)
+        if self.asked.limited and (hidden or found.sample.missing or partly):
             self.inv.talk.warn("only lag that could be read was compared with the limit")
 
     def _missing(self, found: Measurement) -> list[Missing]:

@@ -239,7 +239,9 @@ def _head(one: Why, now: int) -> Iterator[str]:
     lag, seconds = item["lag_records"], item["lag_seconds"]
     oldest = f", the oldest {duration_text(seconds)} ago" if seconds else ""
     known_lag = "not known" if lag is None else counted(lag, "record")
-    yield f"  lag: {known_lag} in {behind:,} of {counted(len(one.parts), 'partition')}{oldest}{markers}"
+    unknown = 0 if lag is None else sum(part.row.lag is None for part in one.parts)
+    rest = f", not known in {unknown:,}" if unknown else ""
+    yield f"  lag: {known_lag} in {behind:,} of {counted(len(one.parts), 'partition')}{rest}{oldest}{markers}"
     if one.history is not None:
         last = f", the last {duration_text((now - one.changes[-1]) / 1000)} ago" if one.changes else ""
         window = duration_text(LOOKED_BACK_MS / 1000) if one.history.complete else "time that could be read"

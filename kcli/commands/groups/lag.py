@@ -136,7 +136,7 @@ def lag(inv: Invocation, /, **given: Any) -> int:
     VERDICT: ok, slow, stalled, stopped, empty, rebalancing, rewound, held, unread or loss risk; of a group the worst of
     its partitions. Verdicts that need several samples appear only with --watch, which runs until it is interrupted or a
     limit is exceeded, and with --from-record, which has the samples before. With -q there is no table where a limit
-    was given and none is exceeded.
+    was given, none is exceeded, and all lag is known.
     """
     asked = LagOptions(**given)
     asked.check(inv.values)

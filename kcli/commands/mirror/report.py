@@ -359,7 +359,7 @@ def _summary(result: Result) -> str:
         equal = sum(one.equal for one in result.comparisons)
         total = sum(one.source_records for one in result.comparisons)
         parts.append(
-            f"{equal} of {counted(len(result.comparisons), 'partition')} equal, {counted(total, 'record')} compared"
+            f"{equal} of {counted(len(result.copies), 'partition')} equal, {counted(total, 'record')} compared"
         )
         if repeated := sum(one.repeated for one in result.comparisons):
             parts.append(f"{repeated:,} stored twice by the mirror")

@@ -73,12 +73,10 @@ def listed_groups(
     states: Sequence[str] = (),
     types: Sequence[str] = (),
     internal: bool = False,
-    of_consumers: bool = False,
 ) -> list[ListedGroup]:
     """The groups of all brokers, by shell pattern; it is reported where a broker does not respond, or there are none.
 
     Groups that kcli uses for itself are included only with ``internal``, or if the pattern asks for them.
-    ``of_consumers`` leaves out those that Kafka's script for consumer groups does not list.
     """
     listing = admin.list_groups(states=states, types=types)
     for error in listing.missing:
@@ -90,7 +88,7 @@ def listed_groups(
     if not found:
         partial, selected = listing.is_partial, bool(states or types)
         inv.talk.remark(no_groups(match, selected=selected, partial=partial, own=bool(matching)))
-    return [row for row in found if row.is_of_consumers] if of_consumers else found
+    return found
 
 
 def described_groups(inv: Invocation, admin: Admin, names: Sequence[str]) -> dict[str, GroupDescription]:

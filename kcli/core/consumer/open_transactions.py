@@ -308,7 +308,7 @@ def _sentence(wait: Wait) -> str:
         f"`kcli txn describe --topic {wait.tp.topic} -p {wait.tp.partition}` shows whether its "
         f"transaction.timeout.ms ends it or it hangs, and `kcli txn abort --topic {wait.tp.topic} -p "
         f"{wait.tp.partition}` ends it; "
-        "isolation.level=read_uncommitted reads past it"
+        "readers with isolation.level=read_uncommitted do not wait"
     )
 
 

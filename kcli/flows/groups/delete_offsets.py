@@ -102,15 +102,16 @@ class OffsetDeletion(Change[CommittedOffset, OffsetAndMetadata | None]):
         topics = tuple(dict.fromkeys(item.key.topic for item in items if item.outcome is Outcome.PLANNED))
         refused: dict[str, KcliError] = denied_topics(admin, topics, "READ", "deleting the offsets of {}")
         allowed = [topic for topic in topics if topic not in refused]
+        alone = _kept_for_streams(admin, group, allowed)  # with members and without
         kept = _kept_of_share(group, items, committed) if self._of_share else _kept(group, allowed)
-        kept |= _kept_for_streams(admin, group, [topic for topic in allowed if topic not in kept])
+        kept |= alone
         denied = denied_groups({self.group: group}, "DELETE", "deleting offsets of group {}").get(self.group)
 
         def checked(item: OffsetItem) -> OffsetItem:
             error = denied or refused.get(item.key.topic) or kept.get(item.key.topic)
             if item.outcome is not Outcome.PLANNED or error is None:
                 return item
-            read = error is kept.get(item.key.topic) and not self._of_share and bool(group.members)
+            read = error is kept.get(item.key.topic) and not (self._of_share or alone) and bool(group.members)
             note = "kept: members read the topic" if read else ""
             return item._replace(outcome=Outcome.REFUSED, error=error, note=note)
 
@@ -270,7 +271,7 @@ def _kept_for_streams(admin: Admin, group: GroupDescription, topics: Collection[
     parts = group.subtopologies
     inputs = [topic for topic in topics if parts is None or any(topic in part.inputs for part in parts)]
     what = "offsets of group {} cannot be deleted alone"
-    error = with_internal_topics(admin, group, what) if inputs and not group.members else None
+    error = with_internal_topics(admin, group, what) if inputs else None
     return {} if error is None else dict.fromkeys(inputs, error)
 
 

@@ -8,6 +8,7 @@ from kcli.core.admin.group_description import GroupDescription, MemberDescriptio
 from kcli.core.error_codes import NON_EMPTY_GROUP
 from kcli.core.errors import BrokerError
 from kcli.core.names import group_shown
+from kcli.flows.groups.description import SHARE
 from kcli.output.progress import counted
 from kcli.output.tables import Column, indented_table
 
@@ -63,5 +64,15 @@ def live_error(group: GroupDescription, what: str) -> BrokerError:
         NON_EMPTY_GROUP,
         what,
         message=f"it has {counted(len(group.members), 'member')}: {named(group.members)}",
-        do=f"stop them first; `kcli groups remove-members {quote(group.group_id)} MEMBER` removes one that has died",
+        do=stop_share_members(group.group_id)
+        if group.type == SHARE
+        else f"stop them first; `kcli groups remove-members {quote(group.group_id)} MEMBER` removes one that has died",
+    )
+
+
+def stop_share_members(group: str) -> str:
+    """What to do about the members of a share group, which nobody else can remove."""
+    return (
+        "stop them; one that has died is gone after share.session.timeout.ms: "
+        f"`kcli groups describe {quote(group)} --config` shows it"
     )

@@ -10,7 +10,7 @@ from kcli.core.classes import dataclass, field
 from kcli.core.errors import KcliError
 from kcli.core.types import GroupPartition, Record, TopicPartition
 from kcli.flows.groups.bounded_reads import Budget, known_bounds, read_backwards, read_spans
-from kcli.flows.groups.description import Described, commits_of
+from kcli.flows.groups.description import Described
 
 if TYPE_CHECKING:  # loaded where records are read
     from kcli.core.consumer.consumer import Consumer
@@ -20,7 +20,7 @@ MOST_BYTES, MOST_SECONDS = 16 << 20, 10.0
 
 @dataclass(slots=True)
 class RecordsAround:
-    """Records in offset order: ``read`` are below the commit, ``next`` from it on."""
+    """Records in offset order: ``read`` are below the commit, ``next`` from it on; of a share group, the start offset."""
 
     read: list[Record] = field(default_factory=list)
     next: list[Record] = field(default_factory=list)
@@ -39,9 +39,9 @@ def read_around_commits(
     found: dict[GroupPartition, RecordsAround] = {}
     for group in groups:
         commits = {
-            commit.tp: offset
-            for commit, offset in commits_of([group]).items()
-            if group.positions[commit.tp].end is not None
+            tp: position.committed.offset
+            for tp, position in group.positions.items()
+            if position.committed is not None and position.end is not None
         }
         if not commits or budget.spent:
             continue

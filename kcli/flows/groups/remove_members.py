@@ -16,7 +16,7 @@ from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.names import own_group_danger
 from kcli.flows.groups.description import SHARE, STREAMS
-from kcli.flows.groups.members import MEMBERS, described, member_row, member_table
+from kcli.flows.groups.members import MEMBERS, described, member_row, member_table, stop_share_members
 from kcli.flows.groups.nearest import name_nearest
 from kcli.flows.permitted import denied_groups
 from kcli.output.progress import counted
@@ -92,9 +92,8 @@ class MemberRemoval(Change[Member, MemberDescription | None]):
         if not isinstance(group, KcliError) and group.type == SHARE:
             raise UnsupportedError(
                 f"members of group {self.group} cannot be removed",
-                why=f"it is a {group.type} group, and LeaveGroup, by which others remove members, is for consumer groups",
-                do=f"stop them; one that has died is gone after {group.type}.session.timeout.ms: "
-                f"`kcli groups describe {quote(self.group)} --config` shows it",
+                why="it is a share group, and LeaveGroup, by which others remove members, is for consumer groups",
+                do=stop_share_members(self.group),
             )
         if isinstance(group, KcliError):
             if include_operations:

@@ -264,7 +264,8 @@ def _remedies(one: Why) -> Iterator[str]:
 def _of_part(one: Why, part: Part, group: str, *, alone: bool) -> Iterator[str]:
     row, found = part.row, part.next
     if row.lost:
-        yield f"{row.tp}: records that retention has deleted cannot be read any more; consumers apply auto.offset.reset"
+        then = "it goes on at the log start" if row.type == SHARE else "consumers apply auto.offset.reset"
+        yield f"{row.tp}: records that retention has deleted cannot be read any more; {then}"
     if found is None or not (part.word == STALLED or found.trouble) or one.sample.type == SHARE:
         return
     at = f"-p {row.partition} --offset {found.offset}"

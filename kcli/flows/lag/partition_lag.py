@@ -76,6 +76,11 @@ class PartitionLag(NamedTuple):
         return None if self.end is None or self.lag is None else self.end - self.lag
 
     @property
+    def is_empty(self) -> bool:
+        """Whether the log has no records, so that nothing is unread there, with a commit or without."""
+        return self.end is not None and self.end == self.log_start
+
+    @property
     def without_commit(self) -> bool:
         """Whether its group has committed nothing there, which is known."""
         return self.committed is None and not self.judged and self.type != SHARE

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable
 from typing import TypeVar
 
 from kcli.core.classes import NamedTuple
+from kcli.flows.groups.description import SHARE
 from kcli.flows.groups.offsets import NO_LAG
 from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.partition_lag import READ, UNKNOWN, PartitionLag
@@ -69,6 +70,10 @@ def _note(rows: Collection[PartitionLag], unknown: int) -> str:
         unreported = any(row.lag is None and not row.judged and row.committed is not None for row in rows)
         why = f": {NO_LAG}" if unreported else ""
         notes.append(f"{unknown:,} of {len(rows):,} partitions unknown{why}")
+    if unset := sum(
+        row.lag is None and row.committed is None and row.type == SHARE and not row.judged for row in rows
+    ):
+        notes.insert(0, f"{unset:,} of {len(rows):,} partitions without a start offset")
     if without := sum(row.without_commit for row in rows):
         notes.insert(0, f"{without:,} of {len(rows):,} partitions without a commit")
     return "; ".join(notes[:3]) + (f"; and {len(notes) - 3} more" if len(notes) > 3 else "")

@@ -7,7 +7,7 @@ its kind.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
@@ -17,12 +17,15 @@ from kcli.core.admin.acls import AclFilter, NoAuthorizerError
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.configs import ConfigEntry, ConfigKind, ConfigResource
+from kcli.core.admin.groups import ListedGroup
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.admin.users import mechanism_name
 from kcli.core.classes import NamedTuple, replace
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnsupportedError
 from kcli.core.names import is_own_group
 from kcli.flows.configs.resources import ALL_BROKERS, NO_SUCH_KIND, explained, shown_name
+from kcli.flows.groups.description import SHARE, STREAMS
+from kcli.flows.groups.stored_offsets import read_offsets
 from kcli.flows.quotas.values import shown_number
 from kcli.flows.resources.names import acl_ref, acl_spec, is_selected, quota_ref
 from kcli.flows.resources.resource import Kind, Ref, Resource
@@ -38,6 +41,16 @@ _CONFIG_KINDS = {
 }
 
 
+class Everything(NamedTuple):
+    """``items`` could be read, ``missing`` could not. ``shares`` are the share groups whose start offsets were not read:
+    a document has no type of a group, and would make a classic one of their name.
+    """
+
+    items: State
+    missing: Sequence[Missing] = ()
+    shares: Sequence[str] = ()
+
+
 def read_state(
     admin: Admin,
     kinds: Collection[Kind],
@@ -45,7 +58,7 @@ def read_state(
     match: str | None = None,
     internal: bool = False,
     every_setting: bool = False,
-) -> Survey[State]:
+) -> Everything:
     """All resources of these kinds, ordered by kind and name; ``match`` is a shell pattern, see ``is_selected``.
 
     Internal topics, and topics and groups of kcli's own, are left out but with ``internal``. A spec has the configuration
@@ -65,7 +78,11 @@ def read_state(
         for resource in sorted(resources, key=lambda one: (_ORDER[one.ref.kind], sort_key(one.ref)))
         if is_selected(resource, match)
     }
-    return Survey(found, [part for _, reading in readings for part in reading.missing])
+    return Everything(
+        found,
+        [part for _, reading in readings for part in reading.missing],
+        [group for _, reading in readings for group in reading.shares],
+    )
 
 
 def read_named(
@@ -121,7 +138,7 @@ class _Chosen(NamedTuple):
 
 
 class _Reading:
-    """The survey of a kind. ``unread``: the kinds of which nothing could be read."""
+    """The survey of a kind. ``unread``: the kinds of which nothing could be read; ``shares``: share groups left out."""
 
     def __init__(
         self,
@@ -135,6 +152,7 @@ class _Reading:
         self.found: list[Resource] = []
         self.missing: list[Missing] = []
         self.unread: set[Kind] = set()
+        self.shares: list[str] = []
 
     def read_all(self, kind: Kind, chosen: _Chosen) -> None:
         """All resources of a kind."""
@@ -169,7 +187,7 @@ class _Reading:
             elif kind is Kind.QUOTA:
                 self._quotas(set(names))
             elif kind is Kind.GROUP_OFFSETS:
-                self._offsets(names)
+                self._some_group_offsets(names)
             else:
                 self._configs_of(kind, names)
         except (BrokerError, UnsupportedError) as error:
@@ -264,7 +282,7 @@ class _Reading:
         try:
             names = self._admin.list_config_resources(ConfigKind.GROUP)
         except UnsupportedError as error:
-            names = self._listed_groups(chosen)
+            names = [row.group_id for row in self._listed_groups(chosen)]
             if not self._have_groups_configs(names):
                 return
             self.missing.append(Missing("GroupConfig of groups that do not exist yet", "", error))
@@ -321,18 +339,23 @@ class _Reading:
 
     # offsets
 
-    def _listed_groups(self, chosen: _Chosen) -> list[str]:
+    def _listed_groups(self, chosen: _Chosen) -> list[ListedGroup]:
         listing = self._admin.list_groups()
         self.missing += [Missing.of(error, "groups") for error in listing.missing]
-        return [
-            row.group_id for row in listing.groups if row.is_of_consumers and chosen.has_group(row.group_id)
-        ]
+        return [row for row in listing.groups if chosen.has_group(row.group_id)]
 
     def _all_group_offsets(self, chosen: _Chosen) -> None:
-        self._offsets(self._listed_groups(chosen))
+        rows = self._listed_groups(chosen)
+        self.shares = [row.group_id for row in rows if row.type == SHARE]
+        self._offsets([row.group_id for row in rows if row.is_of_consumers or row.type == STREAMS])
 
-    def _offsets(self, groups: Collection[str]) -> None:
-        for group, found in self._admin.fetch_offsets(dict.fromkeys(groups)).items():
+    def _some_group_offsets(self, groups: Collection[str]) -> None:
+        described = self._admin.describe_groups(list(groups), all_types=True)
+        types = {name: group.type for name, group in described.items() if not isinstance(group, KcliError)}
+        self._offsets(groups, [name for name in groups if types.get(name) == SHARE])
+
+    def _offsets(self, groups: Collection[str], shares: Collection[str] = ()) -> None:
+        for group, found in read_offsets(self._admin, dict.fromkeys(groups), shares).items():
             ref = Ref(Kind.GROUP_OFFSETS, group)
             if isinstance(found, KcliError):
                 self._lack(ref, found)

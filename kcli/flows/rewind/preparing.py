@@ -18,6 +18,7 @@ from kcli.flows.rewind.barriers import Barriers
 from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.open_transactions import SHORT_SECONDS, open_transactions, refused_for_transactions
 from kcli.flows.rewind.plan import BY_REWIND, NOT_LIVE, GroupTopic, Remedies, RewindPlan, not_possible
+from kcli.flows.rewind.planning import with_internal_topics
 from kcli.flows.rewind.scope import Scope
 from kcli.flows.rewind.spans import time_disorders, time_spans
 from kcli.flows.rewind.survey import RewindRequest, survey
@@ -59,7 +60,7 @@ class Preparation:
         if wait is not None:
             if missing := _missing(admin, request):
                 return RewindPlan(cluster, (), asked=tuple(names), unplanned=missing)
-            wait_until_empty(admin, names, wait)
+            wait_until_empty(admin, _awaited(admin, request), wait)
         # A group is held before its offsets are read: a plan that was reviewed meanwhile is the one that is carried out.
         if self.live:
             barriers.wait_until_stable(names)
@@ -88,6 +89,16 @@ def _missing(admin: Admin, request: RewindRequest) -> dict[GroupTopic, KcliError
     name_nearest(admin, missing)
     first = next(iter(missing.values()), None)
     return {} if first is None else {(name, None): missing.get(name, first) for name in request.targets}
+
+
+def _awaited(admin: Admin, request: RewindRequest) -> list[str]:
+    """The groups that are waited for: not those that are refused without members, too."""
+    described = admin.describe_groups(list(request.targets), all_types=True)
+    return [
+        name
+        for name, group in described.items()
+        if request.resets or isinstance(group, KcliError) or with_internal_topics(admin, group) is None
+    ]
 
 
 def groups_within(

@@ -149,8 +149,8 @@ def survey(
                 else _marked(plan),
                 undoes=request.undoes.get(name),
                 counts_offsets=request.targets[name].kind == "shift",
-                refusal=plan.refusal
-                or (None if request.resets else with_internal_topics(admin, groups[name]))
+                refusal=(None if request.resets else with_internal_topics(admin, groups[name]))
+                or plan.refusal
                 or (unset if plan.is_share else None)
                 or _not_requested(request, plan, commits[name]),
             )

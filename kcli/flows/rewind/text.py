@@ -76,15 +76,25 @@ def nothing_text(plan: GroupPlan) -> str:
 
 
 def _done(report: GroupReport) -> str:
-    """``2 partitions set, 1 commit deleted, all read back``: an undo deletes commits that were not there before."""
-    done = Counter(one.item.action for one in report.outcomes if one.status == VERIFIED)
+    """``2 partitions set, 1 commit deleted, all read back``: an undo deletes commits that were not there before. What was
+    as requested already is counted by itself.
+    """
+    ended = [one.item for one in report.outcomes if one.status == VERIFIED]
+    done = Counter(item.action for item in ended if item.changes)
+    kept = sum(item.action == "keep" for item in ended)
+    same = len(ended) - kept - done.total()
     what = "start offset" if report.plan.is_share else "commit"
-    parts = [f"{counted(done['commit'], 'partition')} set"] if done["commit"] or not report.done else []
+    parts = [f"{counted(done['commit'], 'partition')} set"] if done["commit"] or not (done or kept) else []
     if done["delete"]:
         parts.append(f"{counted(done['delete'], what)} deleted")
-    if done["keep"]:
-        parts.append(f"{counted(done['keep'], 'partition')} left without a {what}")
-    return f"{', '.join(parts)}{' and' if len(parts) == 1 else ', all'} read back"
+    if kept:
+        parts.append(f"{counted(kept, 'partition')} left without a {what}")
+    return f"{', '.join(parts)}{' and' if len(parts) == 1 else ', all'} read back{unchanged_text(same)}"
+
+
+def unchanged_text(count: int) -> str:
+    """The partitions that were as requested already, listed after those that were set."""
+    return f", {count} unchanged" if count else ""
 
 
 def released_text(group: str, facts: LiveFacts, bound: float | None) -> str:

@@ -94,7 +94,7 @@ def survey_import(
         plan.group: unset if plan.is_share else with_internal_topics(admin, groups[plan.group])
         for plan in plans
     }
-    plans = [replace(plan, refusal=plan.refusal or alone[plan.group]) for plan in plans]
+    plans = [replace(plan, refusal=alone[plan.group] or plan.refusal) for plan in plans]
     return RewindPlan(cluster, tuple(spanned(plans, spans)), act, tuple(names), failures)
 
 

@@ -116,8 +116,8 @@ class _Run:
         if not self.asked.all_groups:
             plan = self.preparation.plan(admin, cluster, barriers)
         else:
-            rows = listed_groups(self.inv, admin, None, of_consumers=True)
-            names, unread = groups_within(admin, [row.group_id for row in rows], self.scope)
+            rows = [row.group_id for row in listed_groups(self.inv, admin, None) if row.is_of_consumers]
+            names, unread = groups_within(admin, rows, self.scope)
             if not names:
                 return RewindPlan(cluster, (), unplanned=unread)
             plan = replace(self.preparation, names=names).plan(admin, cluster, barriers)

@@ -35,6 +35,7 @@ from kcli.flows.mirror.groups.offsets import (
 from kcli.flows.mirror.groups.selection import GroupSelectors
 from kcli.flows.mirror.groups.source_commits import Maps, SourceCommits
 from kcli.flows.mirror.job.state import SavedJob
+from kcli.flows.rewind.mark import own_metadata
 
 
 def maps_of_copies(copies: Iterable[PartitionCopy]) -> dict[TopicPartition, Mapped]:
@@ -152,7 +153,7 @@ def _commit(target: Admin, planned: Sequence[Decision]) -> dict[tuple[str, Topic
     for one in planned:
         assert one.verdict.offset is not None
         wanted.setdefault(one.group, {})[one.mapped.target] = OffsetAndMetadata(
-            one.verdict.offset, one.seen.metadata, topic_id=id_bytes(one.mapped.topic_id)
+            one.verdict.offset, own_metadata(one.seen), topic_id=id_bytes(one.mapped.topic_id)
         )  # without a leader epoch: that of the source means nothing to the target
     if not wanted:
         return {}

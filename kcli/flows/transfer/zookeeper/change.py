@@ -12,7 +12,7 @@ from kcli.core.errors import KcliError
 from kcli.flows.rewind.change import CHANGE, COLUMNS, ENDS, FOUND, NOT_PROVEN, PlannedOffsets, given_up
 from kcli.flows.rewind.judge import OVERWRITTEN
 from kcli.flows.rewind.remarks import failed_errors, overwritten_error, refusal_errors
-from kcli.flows.rewind.text import NO_UNDO, change_text, rest_text
+from kcli.flows.rewind.text import NO_UNDO, change_text, rest_text, unchanged_text
 from kcli.flows.transfer.change import FileOffsets
 from kcli.flows.transfer.zookeeper.importing import NodeOutcome, NodeReport, execute_nodes, survey_nodes
 from kcli.flows.transfer.zookeeper.offset_node import OffsetNode
@@ -117,8 +117,10 @@ class NodeImport(PlannedOffsets[OffsetNode, Node, NodePlan]):
         """One verdict on each group that was planned, and how to undo it."""
         for report in self._reports:
             if report.count("refused") < len(report.outcomes):
-                partitions = counted(report.count("verified"), "partition")
-                yield f"group {report.plan.group}: {partitions} set and read back{rest_text(report.count)}"
+                ended = [one.item for one in report.outcomes if one.status == "verified"]
+                done = sum(item.changes for item in ended)
+                rest = f"{unchanged_text(len(ended) - done)}{rest_text(report.count)}"
+                yield f"group {report.plan.group}: {counted(done, 'partition')} set and read back{rest}"
         if self._has_backup:
             yield f"undo with: {self._undo_command}"
         for group in () if self._tried else self._plan.groups:

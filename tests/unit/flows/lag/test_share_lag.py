@@ -86,7 +86,10 @@ def test_without_a_start_offset_the_lag_is_unknown_unless_there_are_no_records()
     assert (some.lag, some.note) == (None, "no start offset yet")
     assert (none.lag, none.seconds, none.note) == (0, 0.0, "no start offset yet")
     assert words(sample) == [None, OK]
-    assert (summary([some, none]).lag, summary([some, none]).note) == (0, "")
+    assert (summary([some, none]).lag, summary([some, none]).note) == (
+        0,
+        "1 of 2 partitions without a start offset",
+    )
 
 
 def test_what_could_not_be_read_is_unread() -> None:

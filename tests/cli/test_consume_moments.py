@@ -124,6 +124,7 @@ def _wait(condition: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
+@pytest.mark.long
 @pytest.mark.case("O2", "C1", "C2", "C3")
 @pytest.mark.parametrize("count", [24, pytest.param(TRIES, marks=pytest.mark.soak)], ids=["few", "many"])
 def test_only_written_records_are_ever_committed(tmp_path: Path, count: int) -> None:

@@ -184,26 +184,37 @@ def test_a_missing_option_is_named_before_any_contact(missing: str, what: str) -
 def test_credentials_that_were_refused_close_the_next_connection_before_anything_is_sent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Also where they would go ahead, behind the request for the versions."""
+    """Also where they would go ahead, behind the request for the versions. The loop goes on."""
     refusal = AuthError("the broker has refused them")
-    begun: list[bool] = []
+    begun: list[Admission] = []
 
-    def begin(_admission: Admission) -> None:
-        begun.append(True)
-        if len(begun) > 1:
-            raise refusal
+    def begin(admission: Admission) -> None:
+        """As where another connection was refused meanwhile."""
+        begun.append(admission)
+        raise admission.refused(refusal)
 
     with (
         FakeCluster(1, topics={"t": 1}, sasl=users()) as cluster,
-        Admin(bootstrap_servers=cluster.bootstrap, **login("PLAIN")) as admin,
+        Producer(bootstrap_servers=cluster.bootstrap, linger_ms=0, **login("PLAIN")) as producer,
     ):
-        assert [topic.name for topic in admin.list_topics()] == ["t"]
+        producer.send(ProducerRecord("t", b"x")).result(120)
+        before, connects = attempts(cluster), len(cluster.connections)
         monkeypatch.setattr(Admission, "begin", begin)
-        begun.append(True)
         cluster.reset_connections(1)
         with pytest.raises(AuthError, match="refused them"):
-            admin.list_topics()
-        assert attempts(cluster) == 1
+            producer.send(ProducerRecord("t", b"y")).result(120)
+        soon(lambda: [one.how for one in cluster.connections[connects:]] == ["by the client"], "its end")
+        assert attempts(cluster) == before
+        monkeypatch.undo()
+        begun[0].accepted()
+
+        def goes_on() -> bool:
+            try:
+                return producer.send(ProducerRecord("t", b"z")).result(120).offset == 1
+            except AuthError:  # until the pause after the failure is over
+                return False
+
+        soon(goes_on, "a record")
 
 
 @pytest.mark.case("S2", "X13")

@@ -145,6 +145,7 @@ def kill_once(
             time.sleep(0.005)
 
 
+@pytest.mark.long
 @pytest.mark.case("O2")
 @pytest.mark.parametrize(
     ("how", "protocol"),

@@ -263,6 +263,7 @@ def test_there_has_to_be_a_job(source: FakeCluster, target: FakeCluster) -> None
     assert promoted(source, target, "--source-lost").code == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("at", ["request", "answer"])
 @pytest.mark.parametrize("after", [0, *(pytest.param(at, marks=pytest.mark.long) for at in (1, 2)), 3])
 def test_a_promotion_that_is_killed_is_completed_by_the_next_one(

@@ -292,6 +292,7 @@ def test_offsets_of_groups_return_from_before_and_after_the_promotion(
     assert committed(here, "g")[t0].offset == 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("at", ["request", "answer"])
 @pytest.mark.parametrize("after", [0, 1, *(pytest.param(n, marks=pytest.mark.long) for n in (2, 3, 4))])
 @pytest.mark.parametrize("api", [ProduceRequest, EndTxnRequest])

@@ -117,7 +117,11 @@ def is_beginning(stored: list[Any], confirmed: int, unknown: int) -> None:
 @pytest.mark.case("C3", "R16")
 @pytest.mark.parametrize(
     ("number", "code"),
-    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
+    [
+        (signal.SIGINT, 130),
+        pytest.param(signal.SIGTERM, 143, marks=pytest.mark.long),
+        pytest.param(signal.SIGHUP, 129, marks=pytest.mark.long),
+    ],
     ids=["int", "term", "hup"],
 )
 def test_a_signal_ends_produce_with_everything_reported(
@@ -207,7 +211,9 @@ def test_a_file_that_accepts_no_more_bytes(cluster: FakeCluster, place: str, tmp
 
 
 @pytest.mark.case("C10", "R18")
-@pytest.mark.parametrize("transactional", [False, True], ids=["plain", "transactional"])
+@pytest.mark.parametrize(
+    "transactional", [pytest.param(False, marks=pytest.mark.long), True], ids=["plain", "transactional"]
+)
 def test_killed_and_run_again(cluster: FakeCluster, transactional: bool, tmp_path: Path) -> None:
     """Nothing is lost; in transactions nothing is stored twice either."""
 

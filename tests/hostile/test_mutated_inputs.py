@@ -14,7 +14,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from Linux's /proc"),
 ]
 
-INPUTS = 10_000
+INPUTS = 5_000
 SEED = 18
 
 

@@ -272,7 +272,11 @@ class World:
         return "denied" if is_refused(sent.error) else "allowed"
 
 
-@pytest.fixture(scope="module", params=["false", "true"], ids=["by default", "everyone"])
+@pytest.fixture(
+    scope="module",
+    params=["false", pytest.param("true", marks=pytest.mark.long)],
+    ids=["by default", "everyone"],
+)
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
     with secure_node(allow_everyone_if_no_acl_found=request.param) as kafka:
         found = World(kafka, everyone=request.param == "true")

@@ -24,6 +24,9 @@ EXPECTED = {"a": 120, **{f"b{number}": 12 for number in range(5)}, "c": 60}
 PARTITIONS = 2
 PATIENCE = 120.0
 BOTH = pytest.mark.parametrize("protocol", ["classic", "streams"])
+ONE_IS_LONG = pytest.mark.parametrize(
+    "protocol", [pytest.param("classic", marks=pytest.mark.long), "streams"]
+)
 
 
 def run(kafka: Kafka, *arguments: str, code: int = 0, stdin: bytes = b"") -> Done:
@@ -128,6 +131,7 @@ class App:
         return f"{self.name}-words-repartition"
 
 
+@pytest.mark.long
 @BOTH
 def test_an_application_that_was_reset_counts_as_a_new_one_does(
     kafka: Kafka, protocol: str, tmp_path: Path
@@ -177,6 +181,7 @@ def test_what_it_does_is_what_kafkas_tool_does(kafka: Kafka, protocol: str, tmp_
     assert app.counts() == EXPECTED
 
 
+@pytest.mark.long
 def test_offsets_alone_would_count_twice(kafka: Kafka, tmp_path: Path) -> None:
     """Why a rewind of the inputs is refused while there are internal topics, and what it would lead to."""
     app = App(kafka, "streams", tmp_path)
@@ -205,7 +210,7 @@ def test_offsets_alone_would_count_twice(kafka: Kafka, tmp_path: Path) -> None:
     assert app.counts(until={word: 2 * count for word, count in EXPECTED.items()})["c"] == 120
 
 
-@BOTH
+@ONE_IS_LONG
 def test_an_application_that_runs_is_refused_and_left_alone(
     kafka: Kafka, protocol: str, tmp_path: Path
 ) -> None:
@@ -249,6 +254,7 @@ def test_the_form_of_kafkas_script_is_its_text(kafka: Kafka, tmp_path: Path) -> 
         same(*line)
 
 
+@pytest.mark.long
 def test_topics_of_an_application_whose_name_begins_alike_stay(kafka: Kafka, tmp_path: Path) -> None:
     """Kafka's tool would delete them: it takes all names that begin with that of the application."""
     app = App(kafka, "classic", tmp_path)

@@ -229,6 +229,7 @@ FORMS = ("parquet", "ndjson", "csv")
 LIMITS: list[dict[str, str]] = [{}, {"offsets": "1:9"}, {"since": "2001-01-01"}]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("form", "limits"),
     [
@@ -269,6 +270,7 @@ def test_a_reader_gets_an_error_for_a_file_that_is_gone_and_was_not_merged(
         list(frame)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("form", "moment"),
     [
@@ -389,6 +391,7 @@ def _survives(
     return -1
 
 
+@pytest.mark.long
 def test_a_run_that_is_killed_at_some_requests_is_completed(
     cluster: FakeCluster, server: S3, tmp_path: Path
 ) -> None:

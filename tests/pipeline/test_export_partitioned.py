@@ -156,6 +156,7 @@ def test_processes_write_the_same_files(cluster: FakeCluster, tmp_path: Path) ->
     assert found["manifest"]["request"] == there["manifest"]["request"]
 
 
+@pytest.mark.long
 def test_a_store_has_the_same_files(
     cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -276,6 +277,7 @@ def test_continuous_rounds_add_files(
     assert set(files(tmp_path / "x")) == named(tmp_path / "x")
 
 
+@pytest.mark.long
 @pytest.mark.long
 @pytest.mark.case("K4")
 @pytest.mark.parametrize("flags", [("--append",), ()])

@@ -323,6 +323,7 @@ def _killed_and_completed(
     return -1
 
 
+@pytest.mark.long
 def test_an_export_that_is_killed_at_some_requests_is_completed(
     cluster: FakeCluster, tmp_path: Path, server: S3
 ) -> None:

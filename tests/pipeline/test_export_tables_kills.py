@@ -52,6 +52,7 @@ def arrive(cluster: FakeCluster, number: int) -> None:
     fill(cluster, ROWS[: number % 2], 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["delta", pytest.param("iceberg", marks=pytest.mark.long)])
 def test_a_run_that_is_killed_at_a_step_is_completed(cluster: FakeCluster, tmp_path: Path, form: str) -> None:
     """One table, which is killed once at each step, with new records each time: a run that comes later completes it."""

@@ -60,7 +60,7 @@ def lake(request: pytest.FixtureRequest, tmp_path: Path, server: S3) -> Lake:
     return Lake(request.param, tmp_path, server)
 
 
-@pytest.mark.parametrize("runner", ["inline", "processes"])
+@pytest.mark.parametrize("runner", ["inline", pytest.param("processes", marks=pytest.mark.long)])
 def test_runs_append_and_no_secret_is_written(
     cluster: FakeCluster, lake: Lake, server: S3, tmp_path: Path, runner: str
 ) -> None:

@@ -59,7 +59,7 @@ def versions(form: str, folder: Path) -> int:
     return len(catalog(folder).load_table("kafka.t").metadata.metadata_log)
 
 
-@pytest.mark.parametrize("runner", ["inline", "processes"])
+@pytest.mark.parametrize("runner", ["inline", pytest.param("processes", marks=pytest.mark.long)])
 def test_columns_are_added_in_the_commit_of_the_first_rows_or_before(
     cluster: FakeCluster, registry: RunningRegistry, tmp_path: Path, form: str, runner: str
 ) -> None:
@@ -253,6 +253,7 @@ _STEPS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize(
     "step", [pytest.param(0, marks=pytest.mark.long), 1, pytest.param(2, marks=pytest.mark.long)]

@@ -84,6 +84,7 @@ RUNS = {
 assert all(len(steps) < ATTEMPTS for steps in RUNS.values())
 
 
+@pytest.mark.long
 @pytest.mark.case("K1", "K2")
 @pytest.mark.parametrize("name", RUNS)
 def test_a_task_that_is_killed_anywhere_stores_each_record_once(

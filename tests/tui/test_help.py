@@ -271,6 +271,7 @@ def test_the_palette_finds_the_keys_of_a_recording(path: Path) -> None:
     run(script)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", [name for _, name in TABS])
 def test_every_theme_draws_every_list(path: Path, first: str) -> None:
     async def script() -> None:

@@ -31,6 +31,7 @@ def test_the_recording_is_the_made_up_one(tmp_path: Path) -> None:
     assert write(tmp_path / "file").read_bytes() == RECORDING.read_bytes(), FAULT
 
 
+@pytest.mark.long
 def test_the_stored_pictures_show_the_screen(pictures: dict[str, str]) -> None:
     assert sorted(one.name for one in FOLDER.iterdir() if one.suffix in (".svg", ".cast")) == sorted(pictures)
     for name in PICTURES:
@@ -45,6 +46,7 @@ def test_the_stored_plots_are_those_of_the_reports(pictures: dict[str, str]) -> 
         assert ElementTree.fromstring(svg).attrib["width"] == "920"
 
 
+@pytest.mark.long
 @pytest.mark.long
 def test_the_same_recording_gives_the_same_bytes(pictures: dict[str, str]) -> None:
     assert render() == pictures

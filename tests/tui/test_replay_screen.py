@@ -223,7 +223,7 @@ def test_a_recording_of_groups_lag_has_no_topics(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("first", [name for _, name in TABS])
-@pytest.mark.parametrize("width", [20, 41, 60, 80, 140])
+@pytest.mark.parametrize("width", [20, 60, 140, *(pytest.param(n, marks=pytest.mark.long) for n in (41, 80))])
 def test_every_screen_fits_every_terminal(path: Path, first: str, width: int) -> None:
     async def script() -> None:
         async with playing(path, size=(width, 20), first=first) as (app, _pilot):

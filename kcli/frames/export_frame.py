@@ -267,6 +267,8 @@ class ExportFrame(ShowsHead):
 
     def _chosen(self, tp: TopicPartition, batch: Any, decoder: Decoder | None) -> pa.RecordBatch:
         """The columns of the frame."""
+        if not self.columns:
+            return batch.select([])  # made of no arrays it would have no rows
         found = {} if decoder is None else self._decoded(tp, batch, decoder)
         arrays = [
             found[field.name] if field.name in found else _column(field, tp, batch) for field in self.schema

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.arrow.fields import RECORD_COLUMNS, chosen_columns
 from kcli.core.consumer.arrow_reader import BATCH_ROWS, check_batch_size
 from kcli.core.consumer.topic_records import Instant, numbers_given, range_given
 from kcli.core.errors import ConfigError, NotFoundError
-from kcli.core.options import ConsumerOptions
 from kcli.core.types import TopicPartition
-from kcli.frames.settings import check_registry_used, settings_of, warn
-from kcli.frames.topic import check_without_serde, typed_parts
+from kcli.frames.settings import registry_of, serdes_of, warn
+from kcli.frames.topic import typed_parts
 from kcli.pipeline.arrow_library import check_pyarrow
 from kcli.pipeline.export_plan import removed
 from kcli.pipeline.manifest import Documents, ExportedFile, Gap, Manifest, left_out, why_no_export
@@ -94,26 +93,16 @@ def read_export(
     gaps = _gaps(manifest, names, numbers, limits)
     for tp, some in gaps.items():
         warn(str(removed(tp, some, recorded=True)))
-    typed = None
-    if key_serde is not None or value_serde is not None:
-        if len(names) != 1:
-            raise ConfigError(
-                "a serde for several topics",
-                why=f"the column has the type of one topic's schema, and the topics are {', '.join(names)}",
-                do=f'topics="{names[0]}"' if names else "",
-            )
-        registry = settings_of(ConsumerOptions, None, profile, values).registry
-        typed = typed_parts(names[0], key_serde, value_serde, chosen, registry, undecodable)
-    else:
-        check_without_serde(undecodable)
-        check_registry_used(values, "read_export")
-        if values or profile:
-            settings_of(ConsumerOptions, None, profile, values)  # refuses what is misspelt
-    for name in values:
-        if name in ("bootstrap_servers", "log_dirs"):
-            raise ConfigError(
-                f"{name} has no effect on read_export", why="no broker is asked", do="leave it out"
-            )
+    registry = registry_of(serdes_of(key_serde, value_serde), profile, values, "read_export")
+    if (key_serde is not None or value_serde is not None) and len(names) != 1:
+        raise ConfigError(
+            "a serde for several topics",
+            why=f"the column has the type of one topic's schema, and the topics are {', '.join(names)}",
+            do=f'topics="{names[0]}"' if names else "",
+        )
+    for text in _not_there(manifest, names, numbers, limits):
+        warn(text)
+    typed = typed_parts("".join(names[:1]), key_serde, value_serde, chosen, registry, undecodable)
     return ExportFrame(
         store,
         manifest,
@@ -177,6 +166,17 @@ def _gaps(
         if some and tp.topic in names and (partitions is None or tp.partition in partitions):
             found[tp] = some
     return found
+
+
+def _not_there(
+    manifest: Manifest, names: Sequence[str], partitions: Sequence[int] | None, limits: Limits
+) -> Iterator[str]:
+    """The partitions in which a range of offsets begins where the export has nothing; gaps are named apart."""
+    start = limits.start
+    for tp, one in manifest.partitions():
+        wanted = tp.topic in names and (partitions is None or tp.partition in partitions)
+        if wanted and start is not None and not one.start <= start <= one.end:
+            yield f"{tp}: the range begins at offset {start}, and the export has {one.start} to {one.end}"
 
 
 def _limits(wanted: RangeSpec) -> Limits:

@@ -8,18 +8,21 @@ from typing import Any, TypeVar
 
 from kcli.core.classes import NamedTuple
 from kcli.core.errors import ConfigError
-from kcli.core.options import ClientOptions, ProducerOptions, given, option_names, written_fields
+from kcli.core.options import ClientOptions, ConsumerOptions, given, option_names, written_fields
 from kcli.core.secret import Secret
 from kcli.profiles.profile import read_only_refusal
 from kcli.profiles.resolve import Resolved, resolve
 from kcli.profiles.secrets import SecretReader, check_private_files, registry_values
 from kcli.profiles.sources import SourceFiles, Sources
 from kcli.sandbox.discovery import options_of
+from kcli.serde.names import SerdeSpecs, parse_serde
 from kcli.serde.registry.options import RegistryOptions
 
 O = TypeVar("O", bound=ClientOptions)  # noqa: E741
 
 _REGISTRY = {field.name: field for field in written_fields(RegistryOptions)}
+_LOGIN = ("security_protocol", "sasl_mechanism", "sasl_username", "sasl_password")
+"""Options of a client that a registry may be asked with (``SASL_INHERIT``)."""
 
 
 class Settings(NamedTuple):
@@ -29,10 +32,12 @@ class Settings(NamedTuple):
     registry: RegistryOptions
 
 
-def settings_of(kind: type[O], options: O | None, profile: str | None, values: Mapping[str, Any]) -> Settings:
+def settings_of(
+    kind: type[O], options: O | None, profile: str | None, values: Mapping[str, Any], *, changes: str = ""
+) -> Settings:
     """``values`` are keywords that name options of the client or of the registry; they are stronger than a profile, whose
     options are weaker than the ``KCLI_*`` variables. Without a profile only the keywords count, so that a program does
-    not depend on who runs it.
+    not depend on who runs it. ``changes``: the function that writes, which a profile may forbid.
     """
     own = {name: value for name, value in values.items() if name not in _REGISTRY}
     registry = {name: _registry_value(name, value) for name, value in values.items() if name in _REGISTRY}
@@ -50,9 +55,7 @@ def settings_of(kind: type[O], options: O | None, profile: str | None, values: M
     resolved = _resolved(
         profile, need_broker="bootstrap_servers" not in own, log_dirs=getattr(parsed, "log_dirs", "")
     )
-    refusal = (
-        read_only_refusal(resolved.profile, "write_topic") if issubclass(kind, ProducerOptions) else None
-    )
+    refusal = read_only_refusal(resolved.profile, changes) if changes else None
     if refusal is not None:
         raise refusal
     replaced = {name: getattr(parsed, name) for name in own}
@@ -63,15 +66,48 @@ def settings_of(kind: type[O], options: O | None, profile: str | None, values: M
     return Settings(client, RegistryOptions.build(found))
 
 
-def check_registry_used(names: Iterable[str], function: str) -> None:
+def serdes_of(key_serde: str | None, value_serde: str | None, *, writing: bool = False) -> SerdeSpecs:
+    """The serdes that these keywords name; ConfigError."""
+    named = (("key", key_serde), ("value", value_serde))
+    return SerdeSpecs(
+        **{part: parse_serde(serde, writing=writing) for part, serde in named if serde is not None}
+    )
+
+
+def check_registry_used(names: Iterable[str], specs: SerdeSpecs, function: str) -> None:
     """ConfigError for a keyword that names an option of the registry, where no serde asks one."""
     for name in names:
-        if name in _REGISTRY:
+        if name in _REGISTRY and not specs.may_ask_registry:
             raise ConfigError(
                 f"{name} has no effect on {function}",
                 why="no serde uses the registry",
                 do='give value_serde="avro", for example, or leave it out',
             )
+
+
+def registry_of(
+    specs: SerdeSpecs, profile: str | None, values: Mapping[str, Any], function: str
+) -> RegistryOptions:
+    """The options of the registry, of a ``function`` without a broker: ConfigError for keywords that have no effect on
+    it, and for a profile that is not needed.
+    """
+    check_registry_used(values, specs, function)
+    given(ConsumerOptions, None, {name: value for name, value in values.items() if name not in _REGISTRY})
+    if not specs.may_ask_registry:
+        if profile is not None:
+            raise ConfigError(
+                f"profile={profile!r} has no effect on {function}",
+                why="no broker is asked, and no serde uses a schema registry",
+                do="leave it out",
+            )
+        unused = next(iter(values), None)
+    else:
+        unused = next((name for name in values if name not in (*_REGISTRY, *_LOGIN)), None)
+    if unused is not None:
+        raise ConfigError(
+            f"{unused} has no effect on {function}", why="no broker is asked", do="leave it out"
+        )
+    return settings_of(ConsumerOptions, None, profile, values).registry
 
 
 def _login(options: Any) -> Callable[[], tuple[str, Secret]]:

@@ -27,12 +27,11 @@ from kcli.core.types import Header, TopicPartition
 from kcli.flows.time_limits import time_warnings
 from kcli.frames.head import ShowsHead
 from kcli.frames.progress import progress_line
-from kcli.frames.settings import check_registry_used, settings_of, warn
+from kcli.frames.settings import check_registry_used, serdes_of, settings_of, warn
 from kcli.frames.stream import TableStream
 from kcli.output.progress import counted
 from kcli.pipeline.arrow_library import check_pyarrow
 from kcli.pipeline.decoding import ByRange, undecoded_warnings
-from kcli.serde.names import SerdeSpecs, parse_serde
 from kcli.serde.registry.options import RegistryOptions
 
 if TYPE_CHECKING:
@@ -81,8 +80,7 @@ def read_topic(
     counted (``null``). ``progress``: a line on stderr; by default in IPython, or on a terminal.
     """
     check_has_effect(values)
-    if key_serde is None and value_serde is None:
-        check_registry_used(values, "read_topic")
+    check_registry_used(values, serdes_of(key_serde, value_serde), "read_topic")
     client = settings_of(ConsumerOptions, options, profile, values)
     asked = asked_range(
         topic,
@@ -104,16 +102,6 @@ def read_topic(
     return TopicFrame(asked, typed, undecodable=undecodable, progress=progress)
 
 
-def check_without_serde(undecodable: str) -> None:
-    """ConfigError where nothing is decoded, and it is said what happens then."""
-    if undecodable != "fail":
-        raise ConfigError(
-            f"undecodable={undecodable!r} without a serde",
-            why="nothing is decoded",
-            do="add key_serde or value_serde, or leave it out",
-        )
-
-
 def typed_parts(
     topic: str,
     key_serde: str | None,
@@ -125,7 +113,12 @@ def typed_parts(
     """The typed columns that are asked for; None: none. ConfigError for a serde of a column that is not there."""
     given = {part: serde for part, serde in (("key", key_serde), ("value", value_serde)) if serde is not None}
     if not given:
-        check_without_serde(undecodable)
+        if undecodable != "fail":
+            raise ConfigError(
+                f"undecodable={undecodable!r} without a serde",
+                why="nothing is decoded",
+                do="add key_serde or value_serde, or leave it out",
+            )
         return None
     for part in given:
         if part not in columns:
@@ -138,8 +131,7 @@ def typed_parts(
     from kcli.pipeline.typed.columns import TypedParts, check_undecodable  # pyarrow: an extra
 
     check_undecodable(undecodable)
-    specs = SerdeSpecs(**{part: parse_serde(serde) for part, serde in given.items()})
-    return TypedParts(specs, registry, topic)
+    return TypedParts(serdes_of(key_serde, value_serde), registry, topic)
 
 
 class TopicFrame(ShowsHead, TopicRecords):

@@ -17,11 +17,10 @@ from kcli.core.names import check_topic
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.frames.progress import progress_line
-from kcli.frames.settings import check_registry_used, settings_of, warn
+from kcli.frames.settings import check_registry_used, serdes_of, settings_of, warn
 from kcli.output.progress import Progress, counted
 from kcli.pipeline.arrow_library import check_pyarrow
 from kcli.serde.errors import EncodeError
-from kcli.serde.names import SerdeSpecs, parse_serde
 from kcli.serde.opening import Serdes, open_serdes
 from kcli.serde.serde import Serde, SerdeContext
 
@@ -87,20 +86,15 @@ def write_topic(
     are so old that the topic's retention deletes them.
     """
     check_topic(topic)
-    if key_serde is None and value_serde is None:
-        check_registry_used(values, "write_topic")
-    client = settings_of(ProducerOptions, options, profile, values)
+    specs = serdes_of(key_serde, value_serde, writing=True)
+    check_registry_used(values, specs, "write_topic")
+    client = settings_of(ProducerOptions, options, profile, values, changes="write_topic")
     _check_confirmed(client.options, values)
     named = {"key": key, "value": value, "headers": headers, "timestamp": timestamp, "partition": partition}
     given = {part: names for part, names in named.items() if names is not None}
-    specs = SerdeSpecs(
-        **{
-            part: parse_serde(serde, writing=True)
-            for part, serde in (("key", key_serde), ("value", value_serde))
-            if serde is not None
-        }
-    )
     for part, names in given.items():
+        if not names:
+            raise ConfigError(f"{part}={names!r} names no column", why="", do="leave it out, or name one")
         if not isinstance(names, str) and getattr(specs, part, None) is None:
             raise ConfigError(
                 f"{part}={names!r} without a serde",
@@ -109,6 +103,7 @@ def write_topic(
             )
     tables: Iterator[Any] = iter([frame])
     with open_serdes(specs, client.registry, writing=True) as serdes, Producer(client.options) as producer:
+        producer.connect([], producer.options.default_api_timeout_ms / 1000)
         layout = _Layout(given, serdes)
         if given or specs or _is_pandas(frame):
             check_pyarrow("write_topic needs it for pandas, names of columns and serdes", extra="lake")
@@ -308,6 +303,13 @@ class _Layout:
                 self.hours[one["values"]] += one["counts"]
 
     def _check(self, parts: Mapping[str, Names], names: Sequence[str]) -> None:
+        twice = [name for name, count in Counter(names).items() if count > 1]
+        if twice:
+            raise ConfigError(
+                f"the data frame has several columns {twice[0]}",
+                why="which of them is meant is not known",
+                do="give each column a name of its own",
+            )
         used = [one for name in parts.values() for one in ([name] if isinstance(name, str) else name or ())]
         missing = [name for name in used if name not in names]
         if missing:

@@ -108,6 +108,11 @@ class SerdeSpec:
         }
         return SerdeSpec(self.name, arguments)
 
+    @property
+    def may_ask_registry(self) -> bool:
+        """Whether options of a schema registry have an effect on it."""
+        return self.name in (*WITH_SCHEMA, *OTHER_REGISTRIES)
+
     def __str__(self) -> str:
         arguments = ",".join(f"{name}={value}" for name, value in self.arguments.items())
         return f"{self.name}:{arguments}" if arguments else self.name
@@ -122,6 +127,11 @@ class SerdeSpecs:
 
     def __bool__(self) -> bool:
         return self.key is not None or self.value is not None
+
+    @property
+    def may_ask_registry(self) -> bool:
+        """Whether options of a schema registry have an effect on one of them."""
+        return any(spec is not None and spec.may_ask_registry for spec in (self.key, self.value))
 
 
 def parse_serdes(texts: Iterable[str], *, writing: bool = False) -> SerdeSpecs:

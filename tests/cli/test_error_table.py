@@ -316,6 +316,18 @@ UNUSED = [
         "topics list -X schema.registry.url=http://h", 2, "schema.registry.url has no effect",
         "no schema registry", "add -s",
     ),
+    *(
+        Row(
+            f"{line} -X schema.registry.url=http://h", 2, "schema.registry.url has no effect",
+            "no schema registry", "add -s",
+        )
+        for line in (
+            "consume orders -e", "consume orders -e -s value=str", "consume orders -s str -g g --group-type share",
+            "produce orders", "produce orders -s long", "pipeline profile orders", "pipeline profile orders -s json",
+            "pipeline query orders --sql select", "pipeline query orders --sql select -s value=hex",
+            "pipeline replay orders --to x",
+        )
+    ),
     Row(
         "produce orders -X batch.num.messages=9", 2, "batch.num.messages (-X) has no effect",
         "librdkafka", "batch.size",

@@ -11,7 +11,6 @@ import kcli
 from tests.fake.cluster import FakeCluster
 from tests.frames.test_read_topic import put
 from tests.pipeline.exporting import export
-from tests.registry.server import RunningRegistry
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 
@@ -20,11 +19,7 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.chdir(tmp_path)
     text = PAGE.read_text()
     blocks = re.findall(r"^```(?:python\n|py\n(?=typed|archived))(.*?)^```", text, re.M | re.S)
-    with (
-        FakeCluster(1, topics={"orders": 2, "orders-by-customer": 1}) as cluster,
-        RunningRegistry() as registry,
-    ):
-        registry.content.register("orders-value", {"schema": '{"type": "record", "name": "O", "fields": []}'})
+    with FakeCluster(1, topics={"orders": 2, "orders-by-customer": 1}) as cluster:
         for partition in (0, 1):
             # c11 has most orders: it is among the first ten, in whatever order the others are.
             values = [b'{"customer": "c%d"}' % min(n % 13, 11) for n in range(60)]
@@ -33,13 +28,13 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
         assert export(cluster, tmp_path / "archive", "orders")[0].code == 0
         names: dict[str, Any] = {}
         for block in blocks:
-            code = block.replace("localhost:9092", cluster.bootstrap).replace(
-                "http://localhost:8081", registry.url
-            )
+            code = block.replace("localhost:9092", cluster.bootstrap)
             code = code.replace("s3://archive/orders", str(tmp_path / "archive")).replace(
                 '"2026-11-01"', '"0"'
             )
-            code = code.replace('value_serde="avro"', 'value_serde="str"').replace('.unnest("value")', "")
+            of_registry = '    schema_registry_url="http://localhost:8081",\n'
+            code = code.replace(of_registry, "").replace('value_serde="avro"', 'value_serde="str"')
+            code = code.replace('.unnest("value")', "")
             exec(compile(code, str(PAGE), "exec"), names)
         assert len(blocks) >= 10
         assert names["table"].num_rows == names["frame"].shape[0] == 120

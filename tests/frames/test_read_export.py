@@ -224,6 +224,20 @@ def test_a_file_that_is_not_as_the_manifest_says_is_an_error_not_fewer_rows(
         list(kcli.read_export(str(made)))
 
 
+IDLE = {
+    "bootstrap_servers": "h:1",
+    "isolation_level": "read_committed",
+    "request_timeout_ms": 7,
+    "log_dirs": "/d",
+}
+"""Options of clients, which no reading of files has."""
+SERDES: tuple[dict[str, Any], ...] = (
+    {},
+    {"topics": "t", "value_serde": "str"},
+    {"topics": "t", "value_serde": "avro", "schema_registry_url": "http://127.0.0.1:1"},
+)
+
+
 @pytest.mark.parametrize(
     ("error", "given"),
     [
@@ -242,6 +256,36 @@ def test_a_file_that_is_not_as_the_manifest_says_is_an_error_not_fewer_rows(
 def test_what_cannot_be_read_is_refused(folder: Path, error: type[Exception], given: dict[str, Any]) -> None:
     with pytest.raises(error):
         kcli.read_export(str(folder), **given)
+
+
+OF_REGISTRIES = ("profile", "schema_registry_url", "sasl_username")
+
+
+@pytest.mark.parametrize(
+    ("name", "serde"),
+    [
+        *((name, serde) for name in IDLE for serde in SERDES),
+        *((name, serde) for name in OF_REGISTRIES for serde in SERDES[:-1]),
+    ],
+)
+def test_what_would_have_no_effect_is_refused(folder: Path, name: str, serde: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=f"{name}.* has no effect on read_export"):
+        kcli.read_export(str(folder), **{name: IDLE.get(name, "x"), **serde})
+
+
+def test_without_columns_there_are_as_many_rows(folder: Path) -> None:
+    frame = kcli.read_export(str(folder), columns=[])
+    assert pa.table(frame).num_rows == sum(batch.num_rows for batch in frame) == frame.most_rows > 0
+
+
+@pytest.mark.parametrize(("offsets", "named"), [("0:3", 0), ("3:", 0), ("99:", 1)])
+def test_a_range_that_begins_outside_of_the_export_is_named(folder: Path, offsets: str, named: int) -> None:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        kcli.read_export(str(folder), topics="u", offsets=offsets)
+    assert [str(one.message).startswith("u-0: the range begins at offset 99") for one in found] == [
+        True
+    ] * named
 
 
 def test_a_folder_without_a_manifest_is_no_export(tmp_path: Path) -> None:

@@ -260,6 +260,7 @@ def test_a_schema_that_is_not_there_is_an_error_when_the_range_is_opened(
         ({"max_poll_records": 5}, "max_poll_records has no effect"),
         ({"show_control_batches": True}, "show_control_batches has no effect"),
         ({"schema_registry_url": "http://r"}, "schema_registry_url has no effect"),
+        ({"schema_registry_url": "http://r", "value_serde": "str"}, "schema_registry_url has no effect"),
         ({"log_dirs": "/data", "follow": True}, "follow=True with log_dirs"),
     ],
 )

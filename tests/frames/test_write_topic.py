@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 import kcli
-from kcli.core.errors import ConfigError, KcliError
+from kcli.core.errors import ConfigError, KcliError, WrongClusterError
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.frames.writing import NotWrittenError, Written
 from kcli.serde.errors import EncodeError
@@ -179,6 +179,14 @@ def test_what_was_read_can_be_written(cluster: FakeCluster) -> None:
         ({"value": ["v"], "headers": ["a=b"]}, {}, "the column headers is of the type utf8"),
         ({"value": ["v"]}, {"acks": "0", "enable_idempotence": False}, "brokers confirm nothing"),
         ({"value": ["v"]}, {"transactional_id": "x"}, "outside of transactions"),
+        ({"value": ["v"]}, {"schema_registry_url": "http://r"}, "schema_registry_url has no effect"),
+        (
+            {"value": ["v"]},
+            {"schema_registry_url": "http://r", "value_serde": "str"},
+            "schema_registry_url has no",
+        ),
+        ({"value": ["v"]}, {"key": [], "key_serde": "json"}, r"key=\[\] names no column"),
+        ({"value": ["v"]}, {"key": ""}, "key='' names no column"),
     ],
 )
 def test_what_would_be_lost_or_has_no_effect_is_refused(
@@ -186,6 +194,19 @@ def test_what_would_be_lost_or_has_no_effect_is_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=text):
         write(cluster, pa.table(columns), **given)
+    assert pairs(cluster) == []
+
+
+def test_a_name_of_two_columns_is_refused(cluster: FakeCluster) -> None:
+    frame = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], names=["value", "value"])
+    with pytest.raises(ConfigError, match="several columns value"):
+        write(cluster, frame)
+    assert pairs(cluster) == []
+
+
+def test_another_cluster_than_the_one_that_is_meant_is_refused_at_once(cluster: FakeCluster) -> None:
+    with pytest.raises(WrongClusterError):
+        write(cluster, pa.table(PLAIN), cluster_id="another")
     assert pairs(cluster) == []
 
 

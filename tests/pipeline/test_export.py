@@ -533,6 +533,26 @@ def test_a_round_of_a_continuous_export_that_fails_for_now_is_repeated(
     assert report["totals"]["records"] == 5
 
 
+def test_the_rounds_before_one_that_cannot_be_planned_are_in_the_report(
+    cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds: list[int] = []
+
+    def between(_seconds: float, stop: Stop) -> None:
+        rounds.append(1)
+        if len(rounds) > 1:
+            stop.request()
+        fill(cluster, ROWS[:2])
+        cluster.delete_records("t", 0, 6)
+
+    monkeypatch.setattr("kcli.pipeline.drivers.export.wait", between)
+    done, report = export(cluster, tmp_path / "x", "t", "u", "--continuous")
+    assert (done.code, len(rounds)) == (5, 1), done.err
+    assert "t-0" in done.err
+    assert [(one["topic"], one["records"]) for one in report["items"]] == [("t", 5), ("t", 40), ("u", 0)]
+    assert report["totals"]["records"] == 45
+
+
 def test_the_report_of_a_run_that_was_stopped_is_not_complete(cluster: FakeCluster, tmp_path: Path) -> None:
     cluster.intercept(FetchRequest, lambda _request: os.kill(os.getpid(), signal.SIGINT), times=1)
     done, report = export(cluster, tmp_path / "x", "--format", "ndjson")

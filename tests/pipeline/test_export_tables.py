@@ -505,6 +505,28 @@ def test_a_topic_that_is_gone_does_not_hold_up_the_others_of_a_continuous_run(
     assert "u-0" in done.err
 
 
+def test_the_rounds_before_one_that_cannot_be_planned_are_in_the_report(
+    cluster: FakeCluster, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.create_topic("u", 1)
+    rounds: list[int] = []
+
+    def waiting(_seconds: float, stop: Any) -> None:
+        rounds.append(1)
+        if len(rounds) > 1:
+            stop.request()
+        fill(cluster, ROWS[:2])
+        cluster.delete_records("t", 0, 6)
+
+    monkeypatch.setattr(driver, "wait", waiting)
+    done, report = append(cluster, tmp_path / "x", form, "t", "u", "--continuous")
+    assert (done.code, len(rounds)) == (5, 1), done.err
+    assert "offsets 5 to 5 were removed before they were exported" in done.err
+    found = [(one["topic"], one["partition"], one["records"], "error" in one) for one in report["items"]]
+    assert sorted(found) == [("t", 0, 5, True), ("t", 1, 0, True), ("u", 0, 0, False)]
+    assert report["totals"]["records"] == 5
+
+
 @pytest.mark.parametrize(
     ("more", "what"),
     [

@@ -189,6 +189,14 @@ def test_another_python_on_the_executors_is_named() -> None:
         ),
         ("[PARSE_SYNTAX_ERROR] Syntax error at or near 'x'.", "Syntax error at or near 'x'."),
         ("java.io.IOException: disk full\n\tat a.b.C", "disk full"),
+        (
+            "org.apache.spark.SparkException: Exception thrown in awaitResult: \njava.io.IOException: disk full",
+            "disk full",
+        ),
+        (
+            "org.apache.spark.SparkException: Exception thrown in awaitResult: ",
+            "Exception thrown in awaitResult:",
+        ),
         ("", ""),
     ],
 )

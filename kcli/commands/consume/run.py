@@ -74,7 +74,7 @@ def run(inv: Invocation, **given: Any) -> int:
         from kcli.commands.consume.share import run_shared  # only for share groups
 
         return run_shared(inv, asked)
-    topics = Topics(asked.topics)
+    topics = Topics(asked.topics, "consume")
     asked = of_log_dirs(inv, asked)
     asked.check_decided()
     asked = replace(asked, group=group_of(inv, asked), terminal_format=terminal_format(inv, asked))
@@ -89,8 +89,7 @@ def run(inv: Invocation, **given: Any) -> int:
     for note in where.notes if where is not None else ():
         inv.talk.note(note)
     client, commit = consumer_options(inv, asked, spec, policy)
-    if decoding is None:
-        inv.configuration.check_no_registry()
+    inv.configuration.check_registry_used(asked.serdes)
     echo_times(inv, spec)
     serdes = decoding.serdes if decoding is not None else nullcontext()
     joins = 0 if asked.keeps_single_records else RUN_BYTES

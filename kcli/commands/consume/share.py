@@ -35,15 +35,14 @@ _LEAVE_PATIENCE = 1.5  # seconds after the last acknowledgements: a stop is over
 
 def run_shared(inv: Invocation, asked: ConsumeOptions) -> int:
     """Reads as a member of the group; the exit status is 6 where a record was written and not acknowledged."""
-    topics = Topics(asked.topics)
+    topics = Topics(asked.topics, "consume")
     asked = replace(asked, group=group_of(inv, asked), terminal_format=terminal_format(inv, asked))
     decoding = topic_decoding(inv, asked, topics)
     fields = chosen_fields(inv, asked, decoding)
     consumers: list[ShareConsumer] = []
     formatter = chosen_formatter(inv, asked, topics, decoding, fields, consumers)
     options = share_options(inv, asked)
-    if decoding is None:
-        inv.configuration.check_no_registry()
+    inv.configuration.check_registry_used(asked.serdes)
     result = ShareResult()
     with ExitStack() as ending:
         command = None

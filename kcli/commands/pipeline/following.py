@@ -71,7 +71,14 @@ def follow_query(
     options = inv.client_options(ConsumerOptions)
     registry = inv.configuration.registry_options
     source, cluster_id = pinned_source(
-        Shown(inv), cluster, registry, options, Topics(asked.topics).existing, sql, specs, range_
+        Shown(inv),
+        cluster,
+        registry,
+        options,
+        Topics(asked.topics, "pipeline query").existing,
+        sql,
+        specs,
+        range_,
     )
     # duckdb: an extra.
     from kcli.pipeline.drivers.duckdb_follow import FollowedHere

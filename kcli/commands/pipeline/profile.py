@@ -115,6 +115,7 @@ def profile(
     )
 
     check_pyarrow("it computes the profile")
+    inv.configuration.check_registry_used(serdes)
     with_serdes = serde_texts(serdes, inv.configuration.registry_options)
     tasks = chosen_runner(inv, tasks, "profile")
     spec = wanted_range("profile", offset=offset, since=since, until=until, exact_times=exact_times)

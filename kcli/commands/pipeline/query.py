@@ -128,6 +128,7 @@ def run_query(inv: Invocation, asked: QueryOptions, folder: str | None) -> int:
         )
     check_follow(asked, of_spark, folder)
     sql, specs = parsed(asked.sql, asked.serdes, asked.topics)
+    inv.configuration.check_registry_used(asked.serdes)
     decoded = [f"{part}_json" for part in ("key", "value") if getattr(specs, part) is not None]
     if asked.follow:
         check_ends(inv.resolved, "query", "--follow")
@@ -137,7 +138,7 @@ def run_query(inv: Invocation, asked: QueryOptions, folder: str | None) -> int:
         chosen_runner(inv, how, "query", without_spark=_WITHOUT_SPARK)
     exact = asked.exact_times
     range_ = wanted_range("query", since=asked.since, until=asked.until, exact_times=exact)
-    existing = Topics(asked.topics).existing
+    existing = Topics(asked.topics, "pipeline query").existing
     # On DuckDB nothing leaves this process: secrets of the command line and of a question are in the clients' options.
     cluster = own_cluster(inv, travels=engine == SPARK).ref
     options = inv.client_options(ConsumerOptions)

@@ -154,6 +154,7 @@ def replay(inv: Invocation, /, **given: Any) -> int:
 
     check(asked.topic, asked.target, asked.where, ends=asked.ends)
     without_spark = None if asked.where is None else "choose the records by --since and --until"
+    inv.configuration.check_no_registry()
     tasks = chosen_runner(inv, asked.tasks, "replay", without_spark=without_spark)
     exact = asked.exact_times
     spec = wanted_range("replay", since=asked.since, until=asked.until, exact_times=exact)
@@ -162,7 +163,7 @@ def replay(inv: Invocation, /, **given: Any) -> int:
             Replay(
                 own_cluster(inv),
                 Shown(inv),
-                Topics([asked.topic]).existing,
+                Topics([asked.topic], "pipeline replay").existing,
                 Routing(*parse_target(asked.target), asked.max_replays, asked.kept.keep_times),
                 topic=asked.topic,
                 target=asked.target,

@@ -37,8 +37,7 @@ def start(
     asked.check(inv.values.output)
     client = producer_options(inv, asked)
     asked.check_client(client)
-    if not asked.serdes:
-        inv.configuration.check_no_registry()
+    inv.configuration.check_registry_used(asked.serdes)
     form = input_format(asked, client)
     forget: Callable[[], object] = lambda: None  # noqa: E731 - closes the connections to a registry
     with ExitStack() as stack:

@@ -5,7 +5,7 @@ A command declares whether it does (``changes`` of ``command.Command``); one tha
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -184,6 +184,15 @@ class Configuration:
     def _login(self) -> tuple[str, Secret | None]:
         values = self._usable().values
         return values.get("sasl_username", ""), values.get("sasl_password")
+
+    def check_registry_used(self, serdes: Sequence[str]) -> None:
+        """See ``check_no_registry``, for the ``serdes`` of a run."""
+        if serdes:
+            from kcli.serde.names import parse_serdes  # only with -s
+
+            if parse_serdes(serdes).may_ask_registry:
+                return
+        self.check_no_registry()
 
     def check_no_registry(self) -> None:
         """ConfigError if ``-X`` gives an option of a schema registry, for a run that uses none."""

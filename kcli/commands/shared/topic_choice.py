@@ -25,7 +25,7 @@ class Topics:
     that do not exist are left out, if there are others.
     """
 
-    def __init__(self, given: Sequence[str], command: str = "consume", *, leave_out: bool = False) -> None:
+    def __init__(self, given: Sequence[str], command: str, *, leave_out: bool = False) -> None:
         self._left_out = (TOPIC_AUTHORIZATION_FAILED, *([UNKNOWN_TOPIC_OR_PARTITION] if leave_out else ()))
         words = {word: glob_regex(word) if re.search(_GLOB, word) else word for word in given}
         self.names = [name for name in words.values() if not name.startswith("^")]

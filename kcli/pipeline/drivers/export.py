@@ -425,7 +425,12 @@ class Export:
         started = time.monotonic()
         report = self.complete() if self.plan is None else self._export(self.plan, runner, stop)
         if self.compact and report.done and not report.failures and not stop:
-            report = self._compact(report, runner, stop)
+            try:
+                report = self._compact(report, runner, stop)
+            except KcliError as error:
+                if not self.results:
+                    raise
+                report.failures.append(error)  # the export is complete, in its small files
         return report._replace(totals={**report.totals, "seconds": round(time.monotonic() - started, 3)})
 
     def _export(self, plan: ExportPlan, runner: Runner, stop: Stop) -> Report:
@@ -434,16 +439,24 @@ class Export:
         is_last = not self.continuous and not (self.append and self.planned_before)
         if not self.planned_before:
             plan = _divided(plan, runner.slots)
+        lasting: list[KcliError] = []
         with self.observer.progress("exported", total=total) as bar:
             while True:
                 begun, known = time.monotonic(), len(self.results)
-                after = self._tried(manifest, plan, runner, stop, bar)
-                if is_last or stop or not (after or (self.continuous and self._may_repeat(known))):
+                after: Manifest | None = None
+                try:
+                    after = self._tried(manifest, plan, runner, stop, bar)
+                    if is_last or stop or not (after or (self.continuous and self._may_repeat(known))):
+                        break
+                    manifest = after or manifest
+                    if self.continuous:
+                        wait(max(0.0, begun + self.interval - time.monotonic()), stop)
+                    following = self._next_plan(manifest, stop) if after else plan
+                except KcliError as error:
+                    if not self.results:
+                        raise
+                    lasting.append(error)  # beside what the rounds before have written
                     break
-                manifest = after or manifest
-                if self.continuous:
-                    wait(max(0.0, begun + self.interval - time.monotonic()), stop)
-                following = self._next_plan(manifest, stop) if after else plan
                 if stop or following is None:
                     break
                 if after:
@@ -451,6 +464,7 @@ class Export:
                 plan = _divided(following, runner.slots) if after else plan
                 is_last = not self.continuous
         report = report_of(self.results, self.places, 0.0)
+        report.failures.extend(lasting)
         if after is not None or (
             not self.results and not stop
         ):  # of changes, gaps, positions or settings only

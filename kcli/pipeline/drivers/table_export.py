@@ -221,7 +221,11 @@ class TableExport:
                     warn=self.observer.warn,
                 )
         for name, target in own.items():
-            self._plan_one(target, [each for each in slices if each.topic == name])
+            try:
+                self._plan_one(target, [each for each in slices if each.topic == name])
+            except KcliError as error:
+                target.error = error
+                raise
 
     def _plan_one(self, target: "_Target", slices: list[ranges.Slice]) -> None:
         slices = [each._replace(end=max(each.start, each.end)) for each in slices]
@@ -270,20 +274,26 @@ class TableExport:
         with self.observer.progress("exported", total=None) as bar:
             while True:
                 begun = time.monotonic()
-                failures = self._tried(runner, stop, bar)
-                rounds_left -= 1
-                if stop or (failures and not (self.continuous and all(one.may_pass for one in failures))):
-                    self.failures += [one.error for one in failures]
+                try:
+                    failures = self._tried(runner, stop, bar)
+                    rounds_left -= 1
+                    if stop or (failures and not (self.continuous and all(one.may_pass for one in failures))):
+                        self.failures += [one.error for one in failures]
+                        break
+                    for one in failures:
+                        self.observer.note(f"{one.error}; trying again")
+                    if not self.continuous and not rounds_left:
+                        break
+                    if self.continuous:
+                        wait(max(0.0, begun + self.interval - time.monotonic()), stop)
+                    if stop:
+                        break
+                    self._plan_again()
+                except KcliError as error:
+                    if not self.results:
+                        raise
+                    self.failures.append(error)  # beside what the rounds before have added
                     break
-                for one in failures:
-                    self.observer.note(f"{one.error}; trying again")
-                if not self.continuous and not rounds_left:
-                    break
-                if self.continuous:
-                    wait(max(0.0, begun + self.interval - time.monotonic()), stop)
-                if stop:
-                    break
-                self._plan_again()
         return self.report(time.monotonic() - started)
 
     def _plan_again(self) -> None:
@@ -407,7 +417,7 @@ class TableExport:
             "tasks": len(self.results),
             "task_retries": sum(max(0, result.attempts - 1) for result in self.results),
         }
-        done = any(one.error is None for one in self.targets.values())
+        done = any(one.error is None or one.has_added for one in self.targets.values())
         return Report(items, totals, self.failures, done)
 
     def complete(self) -> Report:
@@ -479,6 +489,11 @@ class _Target:
         self._added: dict[int, dict[str, Any]] = {}
         self.store: Store = open_store(table.url)
         self.documents = Documents(self.store)
+
+    @property
+    def has_added(self) -> bool:
+        """Whether this run has added records."""
+        return any(item["records"] for item in self._added.values())
 
     @property
     def ends(self) -> Mapping[int, int]:

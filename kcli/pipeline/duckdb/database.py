@@ -107,8 +107,11 @@ class Database:
         why = _message(error)
         found = re.fullmatch(r"the text '(.*)' is no whole number", why, re.DOTALL)
         fraction = "beside a whole number a path is one; value:a::double > 5 compares with fractions"
-        is_fraction = found is not None and is_number(found[1])
-        return KcliError("the query failed", why=why, do=fraction if is_fraction else "")
+        do = ""
+        if found is not None or why.startswith("Conversion Error"):
+            is_fraction = found is not None and is_number(found[1])
+            do = fraction if is_fraction else "try_cast(… AS …) is null where a value does not fit"
+        return KcliError("the query failed", why=why, do=do)
 
 
 def _shown(number: int, column: ResultColumn) -> str:

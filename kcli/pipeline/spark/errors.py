@@ -19,6 +19,8 @@ _MARK = re.compile(r"\[kcli-error ([A-Za-z0-9_-]+={0,2})\]")
 _OTHER_PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH.*?(\d+\.\d+).*?(\d+\.\d+)", re.DOTALL)
 _CONDITION = re.compile(r"^\[[A-Z_.0-9]+\] ?")
 _JAVA_CLASS = re.compile(r"^(?:[a-z_]\w*\.)+([A-Z][\w$]*): ?")
+_WRAPPER = "Exception thrown in awaitResult:"
+"""What Spark says of the thread that waited; the line after it says why."""
 _INTERNAL = 8  # lines of a cause that are worth showing
 
 
@@ -111,6 +113,7 @@ def cause_of(text: str) -> str:
     """The sentence that says why, without classes of Java and frames of stacks."""
     lines = [line.strip() for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith(("at ", "... ", "Driver stacktrace"))]
+    lines = [line.removeprefix("Caused by: ") for line in lines if not line.endswith(_WRAPPER)] or lines
     python = [
         line for line in lines if re.match(r"(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)\b(?::|$)", line)
     ]

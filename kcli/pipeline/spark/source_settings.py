@@ -30,7 +30,7 @@ from kcli.profiles.secret_keys import SecretSource
 from kcli.profiles.secrets import check_private_files
 from kcli.profiles.sources import SourceFiles, Sources
 from kcli.sandbox.discovery import options_of
-from kcli.serde.names import parse_serdes
+from kcli.serde.names import parse_serde, parse_serdes
 
 SETTINGS = "kcli.settings"
 """The option that has all settings at once, in JSON: how kcli's own commands use the source."""
@@ -120,7 +120,7 @@ def settings_of(options: Mapping[str, str], use: Use | None = None) -> SourceSet
     key_serde, value_serde = own.get("key.serde", ""), own.get("value.serde", "")
     read = range_of_options(given, use, wall_ms())
     found = SourceSettings(
-        _cluster(given, use, serdes=bool(key_serde or value_serde)),
+        _cluster(given, use, serdes=_ask_registry(key_serde, value_serde)),
         *topics_of_options(given),
         *read,
         columns=_columns(given, key_serde, value_serde),
@@ -199,6 +199,11 @@ def chosen_columns(text: str, key_serde: str = "", value_serde: str = "") -> tup
 
 
 # --- single options ---------------------------------------------------------------------------------------
+
+
+def _ask_registry(*serdes: str) -> bool:
+    """Whether options of a registry have an effect on one of them."""
+    return any(parse_serde(text).may_ask_registry for text in serdes if text)
 
 
 def _cluster(given: Given, use: Use | None, *, serdes: bool) -> ClusterRef:

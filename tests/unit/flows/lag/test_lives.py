@@ -16,6 +16,7 @@ EVERY = [
     60.0,
 ]
 LATE = 30.0  # seconds, or three samples
+JITTER = 1.05  # as far apart are samples at most, as a multiple of what they are on average
 
 
 class Lived:
@@ -56,6 +57,6 @@ class Lived:
 @pytest.mark.parametrize("life", LIVES, ids=lambda life: life.name.replace(" ", "-"))
 def test_the_verdict_on_a_day(life: Life, every: float) -> None:
     lived = Lived(life, every)
-    assert lived.late <= lived.patience + every
+    assert lived.late <= JITTER * (lived.patience + every)
     assert lived.alarms <= 1
     assert lived.flips <= lived.changes + 2 * max(1, lived.alarms)

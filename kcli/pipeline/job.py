@@ -50,8 +50,8 @@ class TaskError(NamedTuple):
 
 
 class TaskResult(NamedTuple):
-    """``task``: its place in the job. ``item``: the kernel's, None if ``error`` says why there is none. ``attempts``: how
-    often the task was begun.
+    """``task``: its place in the job. ``item``: the kernel's, None if ``error`` says why there is none; both where it
+    knows what it had done. ``attempts``: how often the task was begun.
     """
 
     task: int
@@ -102,7 +102,8 @@ class TaskContext:
 class Kernel(Protocol):
     """The function ``run`` of a kernel's module. It is idempotent: it may be ended anywhere, and be run again.
 
-    Returns the item of the report, with the keys ``records`` and ``bytes`` at least; raises KcliError.
+    Returns the item of the report, with the keys ``records`` and ``bytes`` at least; raises KcliError, or PartlyDoneError
+    with one as its cause.
     """
 
     def __call__(self, settings: Any, task: Any, context: TaskContext) -> dict[str, Any]: ...
@@ -119,6 +120,14 @@ class StoppedTaskError(KcliError):
             self.exit_code = code
 
 
+class PartlyDoneError(Exception):
+    """What a kernel had done before an error, which is its cause."""
+
+    def __init__(self, item: dict[str, Any], cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.item, self.cause = item, cause
+
+
 def kernel_of(name: str) -> Kernel:
     """The kernel's function."""
     module = import_module(name if "." in name else f"{KERNELS}.{name}")
@@ -129,13 +138,19 @@ def kernel_of(name: str) -> Kernel:
 def run_task(job: Job, index: int, context: TaskContext) -> TaskResult:
     """Runs the kernel for one task. An error that another attempt may not have is raised, unless this is the last one."""
     started = time.monotonic()
+    item: dict[str, Any] | None = None
+    error: TaskError | None = None
     try:
         item = kernel_of(job.kernel)(job.settings, job.tasks[index], context)
-        error = None
     except Exception as caught:
-        if not context.last_attempt and may_pass(caught):
+        cause: Exception = caught
+        if isinstance(caught, PartlyDoneError):
+            item, cause = caught.item, caught.cause
+        if not context.last_attempt and may_pass(cause):
+            if cause is not caught:
+                raise cause from None
             raise
-        item, error = None, task_error(caught)
+        error = task_error(cause)
     return TaskResult(index, item, error, context.attempt + 1, time.monotonic() - started)
 
 

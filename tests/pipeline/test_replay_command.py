@@ -8,7 +8,7 @@ import pytest
 from kcli.core import Consumer, Producer
 from kcli.core.consumer.subscription import Span
 from kcli.core.types import ProducerRecord, Record, TopicPartition
-from kcli.pipeline.job import TaskContext
+from kcli.pipeline.job import StoppedTaskError, TaskContext
 from kcli.pipeline.kernels import replay as kernel
 from tests.kafka import Kafka
 from tests.run import Done, kcli
@@ -177,6 +177,32 @@ def test_a_task_that_is_killed_anywhere_sends_nothing_twice(
     assert [record.value for record in sent] == [
         None if n == 8 else b'{"n":%d}' % n for n in range(0, 60, 2) if n % 10
     ]
+
+
+def test_what_was_sent_before_an_error_is_reported(
+    letters: DeadLetters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where it is stopped, or the topic is deleted: what was committed is there, and counted."""
+    made, calls = kernel._Sending.commit, []
+
+    def failing(self: Any, offset: int) -> None:
+        calls.append(offset)
+        if len(calls) == 3:
+            raise StoppedTaskError
+        made(self, offset)
+
+    monkeypatch.setattr(kernel, "_IN_TRANSACTION", 7)
+    with monkeypatch.context() as patched:
+        patched.setattr(kernel._Sending, "commit", failing)
+        done = letters.replay("--to", letters.two, "--yes", "-o", "json")
+    assert done.code == 6
+    first, second = json.loads(done.out)["items"]
+    assert (first["partition"], first["records"], first["skipped_records"]) == (0, 11, 3)
+    assert "was stopped" in first["error"]
+    assert second["records"] == 30
+    again = letters.replay("--to", letters.two, "--yes", "-o", "json")
+    assert [(one["start"], one["records"]) for one in json.loads(again.out)["items"]] == [(14, 13), (30, 0)]
+    assert len(letters.records(letters.two, 1)) == 54
 
 
 def test_of_a_key_the_last_record_is_sent(letters: DeadLetters) -> None:

@@ -26,7 +26,7 @@ from kcli.flows.mirror.proof.last_values import key_digest
 from kcli.flows.topics.lifetime import KEEP, Fates, Kept, Tally, Terms
 from kcli.flows.topics.retention import values_of
 from kcli.pipeline.cluster_ref import ClusterRef
-from kcli.pipeline.job import StoppedTaskError, TaskContext
+from kcli.pipeline.job import PartlyDoneError, StoppedTaskError, TaskContext
 from kcli.pipeline.plan import Slice
 from kcli.pipeline.redrive import Routing, decide, hour, reason, replayed, unpacked
 
@@ -208,8 +208,10 @@ def _send(settings: ReplaySettings, task: ReplayTask, context: TaskContext) -> d
         except BaseException as error:
             sending.abort()
             if sending.refused is not None and isinstance(error, TransactionAbortableError):
-                raise sending.refused from None
-            raise
+                error = sending.refused
+            if isinstance(error, Exception) and (item["records"] or item["skipped_records"]):
+                raise PartlyDoneError(item, error) from None
+            raise error from None
     return item
 
 

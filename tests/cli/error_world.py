@@ -1,7 +1,6 @@
 """What the rows of the error table are run against: a cluster with topics and groups, bad peers, files. Not a test."""
 
 import json
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from tests.fake.peers import PEERS, Peer
 from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
 from tests.fake.scram_store import Credential
+from tests.fault.watching import closed_port
 from tests.run import ROOT
 from tests.unit.flows.perf.made_up_runs import made_up_item
 
@@ -159,16 +159,11 @@ def world(folder: Path) -> Iterator[World]:
         )
         transaction.init()
         transaction.produce(0)
-        words = {"cluster": cluster.bootstrap, "other": other.bootstrap, "closed": closed_port()}
+        words = {"cluster": cluster.bootstrap, "other": other.bootstrap}
         words |= {"dir": str(folder), "root": str(ROOT)}
+        words["closed"] = f"127.0.0.1:{stack.enter_context(closed_port())}"
         for word in ("silence", "http", "tls", "ssh"):
             words[word] = stack.enter_context(Peer(PEERS[word])).address
         found = World(cluster, words)
         stack.callback(found.tidy)
         yield found
-
-
-def closed_port() -> str:
-    """An address at which nothing listens."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return f"127.0.0.1:{listener.getsockname()[1]}"

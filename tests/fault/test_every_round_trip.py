@@ -47,7 +47,6 @@ TRIPS = {
     "diff {dir}/topic.yaml": 3,
     "doctor --topic t --group g": 11,
     "elect-leaders --topic t --yes": 2,
-    "export": 10,
     "features downgrade --feature transaction.version=1 --yes": 10,
     "features list": 2,
     "features upgrade --metadata 4.4-IV0 --yes": 10,
@@ -105,6 +104,7 @@ TRIPS = {
     "users set a --yes --allow-plaintext-secrets --password-file {dir}/password": 5,
 }
 AT_MOST = {
+    "export": 10,
     "mirror run --from {broker} --to {broker} -t t --map-topic t=copy --until-caught-up --verify --yes": 72,
     "mirror run --from {broker} --to {broker} -t t --map-topic t=copy --until-caught-up --exactly-once --yes": 61,
     "perf consume -t t --num-records 10": 9,

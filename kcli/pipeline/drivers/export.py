@@ -440,12 +440,14 @@ class Export:
         if not self.planned_before:
             plan = _divided(plan, runner.slots)
         lasting: list[KcliError] = []
+        committed = 0  # results of rounds that are whole
         with self.observer.progress("exported", total=total) as bar:
             while True:
                 begun, known = time.monotonic(), len(self.results)
                 after: Manifest | None = None
                 try:
                     after = self._tried(manifest, plan, runner, stop, bar)
+                    committed = len(self.results)
                     if is_last or stop or not (after or (self.continuous and self._may_repeat(known))):
                         break
                     manifest = after or manifest
@@ -453,6 +455,7 @@ class Export:
                         wait(max(0.0, begun + self.interval - time.monotonic()), stop)
                     following = self._next_plan(manifest, stop) if after else plan
                 except KcliError as error:
+                    del self.results[committed:], self.places[committed:]
                     if not self.results:
                         raise
                     lasting.append(error)  # beside what the rounds before have written

@@ -37,7 +37,7 @@ def test_globs_match_what_a_shell_matches() -> None:
 
 
 def test_only_words_with_wildcards_are_globs() -> None:
-    topics = Topics(["a", "b-*", "^c.*", "^d[0-9]"])
+    topics = Topics(["a", "b-*", "^c.*", "^d[0-9]"], "consume")
     assert topics.names == ["a"]
     assert [pattern.pattern for pattern in topics.patterns] == ["^b-.*$", "^c.*", "^d[0-9]"]
     assert topics.several

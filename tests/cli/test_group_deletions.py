@@ -65,9 +65,9 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 @pytest.fixture
 def live(world: World) -> Iterator[World]:
-    """``g`` has a member that reads ``t``."""
+    """``g`` has a member that reads ``t``, as brokers show it once it is stable."""
     with others(world.cluster.bootstrap, "t", "g", 1, client_id=MEMBER, **QUICK):
-        world.cluster.wait_until(lambda: world.cluster.group_members("g"))
+        world.cluster.wait_until(lambda: world.cluster.group_state("g") == "Stable")
         yield world
 
 

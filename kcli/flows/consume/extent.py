@@ -121,6 +121,7 @@ class _Range(Reading):
         self._remote = None if note is None else RemoteNotice(consumer, note)
         self._refused = set[str]()
         self._unread = set[TopicPartition]()
+        self._on_unreachable = self._leave_out if until_end else None
         self._spec = spec
         self._until_end = until_end
         self._timeout = timeout
@@ -167,7 +168,7 @@ class _Range(Reading):
             self._spec.stop,
             until_end=until_end,
             timeout=self._timeout,
-            unread=self._leave_out if self._until_end else None,
+            unread=self._on_unreachable,
         )
         for tp, offset in found.items():
             self._consumer.state(tp).stop = offset
@@ -260,7 +261,7 @@ class Chosen(_Range):
             until_end=self._until_end,
             timeout=self._timeout,
             on_out_of_range=self._on_out_of_range,
-            unread=self._leave_out if self._until_end else None,
+            unread=self._on_unreachable,
         )
         self._check_times(spec, found)
         return found
@@ -412,7 +413,7 @@ class GroupShare(_Range):
                     timeout=self._timeout,
                     on_out_of_range=self._on_out_of_range,
                     to_high_watermark=not self._until_end,
-                    unread=self._leave_out if self._until_end else None,
+                    unread=self._on_unreachable,
                 )
                 for tp, span in spans.items():
                     self._consumer.seek(tp, span.start or 0)

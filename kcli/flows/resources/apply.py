@@ -35,7 +35,7 @@ from kcli.flows.quotas.alter import QuotaAlteration
 from kcli.flows.reassign.change import Moving
 from kcli.flows.reassign.placement import TopicPlacement, Wanted
 from kcli.flows.resources import steps
-from kcli.flows.resources.comparison import compare
+from kcli.flows.resources.comparison import compare, is_placed
 from kcli.flows.resources.differences import Difference, is_of_kafka
 from kcli.flows.resources.faults import place_text
 from kcli.flows.resources.later_offsets import LaterOffsets, partitions_to_be
@@ -173,11 +173,7 @@ class Apply(StagedChange):
 
     def _moving(self, admin: Admin) -> set[Ref]:
         """The topics whose replicas are wanted somewhere, and are being moved: what is begun is waited for."""
-        placed = {
-            one.ref
-            for one in self.wish.resources
-            if one.ref.kind is Kind.TOPIC and ("replication_factor" in one.spec or "assignment" in one.spec)
-        }
+        placed = {one.ref for one in self.wish.resources if is_placed(one)}
         try:
             return placed & {
                 Ref(Kind.TOPIC, tp.topic) for tp in (admin.list_reassignments() if placed else ())

@@ -18,7 +18,8 @@ CONFIGURED = (Kind.TOPIC, Kind.BROKER_CONFIG, Kind.GROUP_CONFIG)
 PRUNED = tuple(kind for kind in Kind if kind is not Kind.GROUP_OFFSETS)
 """The kinds that can be pruned. The offsets of a group say where its application goes on: they are never left over."""
 
-
+_REPLICAS = ("assignment", "replication_factor")
+"""What a topic's specification may say of its replicas."""
 _EXIST = (Kind.TOPIC, Kind.ACL_BINDING)
 """The kinds that exist by themselves. Others are nothing but what is set: a user its credentials, a quota its limits."""
 
@@ -72,12 +73,7 @@ def compare(
 
 def as_copied(admin: Admin, found: Survey[list[Compared]]) -> Survey[list[Compared]]:
     """The same, where a replica that is still being copied to does not count as one that the topic has."""
-    placed = [
-        row
-        for row in found.items
-        if row.now is not None and row.wanted is not None and _is_placed(row.wanted)
-    ]
-    if not placed:
+    if not any(row.now is not None and is_placed(row.wanted) for row in found.items):
         return found
     try:
         ongoing = admin.list_reassignments()
@@ -89,13 +85,16 @@ def as_copied(admin: Admin, found: Survey[list[Compared]]) -> Survey[list[Compar
     for tp, move in ongoing.items():
         if move.adding:
             copying.setdefault(tp.topic, {})[tp.partition] = list(move.before)
-    rows = [_without(row, copying.get(row.ref.name, {})) if row in placed else row for row in found.items]
+    rows = [
+        _without(row, copying.get(row.ref.name, {})) if is_placed(row.wanted) else row for row in found.items
+    ]
     return Survey(rows, found.missing)
 
 
-def _is_placed(wanted: Resource) -> bool:
-    return wanted.ref.kind is Kind.TOPIC and (
-        "replication_factor" in wanted.spec or "assignment" in wanted.spec
+def is_placed(wanted: Resource | None) -> bool:
+    """Whether it is a topic whose replicas are wanted somewhere."""
+    return (
+        wanted is not None and wanted.ref.kind is Kind.TOPIC and not wanted.spec.keys().isdisjoint(_REPLICAS)
     )
 
 
@@ -109,10 +108,8 @@ def _without(row: Compared, before: Mapping[int, list[int]]) -> Compared:
     if "replication_factor" in spec:
         spec["replication_factor"] = min(spec["replication_factor"], *map(len, before.values()))
     now = replace(row.now, spec=spec)
-    extra = [
-        one for one in differences(now, row.wanted) if one.path[0] in ("assignment", "replication_factor")
-    ]
-    others = [one for one in row.differences if one.path[0] not in ("assignment", "replication_factor")]
+    extra = [one for one in differences(now, row.wanted) if one.path[0] in _REPLICAS]
+    others = [one for one in row.differences if one.path[0] not in _REPLICAS]
     return row._replace(now=now, differences=[*extra, *others])
 
 

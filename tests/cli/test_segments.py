@@ -165,3 +165,20 @@ def test_secrets_are_printed_only_with_the_option(tmp_path: Path, folder: str, k
 def keyless(offset: int, value: bytes) -> bytes:
     """A batch with one record that has no key."""
     return sealed(offset, record(None, value, b"\0", 0, 0), 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "size", "zero"),
+    [("index", 8, "offset: 7 position: 0"), ("timeindex", 12, "timestamp: 0 offset: 7")],
+)
+def test_the_first_entry_of_an_index_that_is_all_zeros_is_a_line_as_in_kafkas_script(
+    tmp_path: Path, suffix: str, size: int, zero: str
+) -> None:
+    """Until it is closed an index has its full size, and the script takes what is there first for an entry."""
+    file = tmp_path / f"{7:020d}.{suffix}"
+    empty = f"{file} is empty.\n" if suffix == "index" else ""
+    for count, lines in ((0, empty), (size - 1, empty), (size, f"{zero}\n"), (10 * size, f"{zero}\n")):
+        file.write_bytes(bytes(count))
+        done = kcli("segments", "dump", str(file), "-o", "kafka")
+        assert (done.code, done.out) == (0, f"Dumping {file}\n{lines}")
+        assert kcli("segments", "dump", str(file), "-o", "ndjson").out == ""

@@ -318,7 +318,9 @@ class Drill:
         orphans = at(offsets, GROUPS, offline)
         named = set(ahead["group-coordinators"]["groups"])
         before = at(offsets, GROUPS, partitions(now["offline-partitions"], now["under-min-isr"]))
-        assert named.intersection(GROUPS) - before == (orphans | at(offsets, GROUPS, refusing)) - before
+        assert named.intersection(GROUPS) - before == (orphans | at(offsets, GROUPS, refusing)) - before, (
+            done.out
+        )
         can = now["quorum"]["status"] == "ok" or "caught up" in now["quorum"]["reason"]
         self.led = can and "a majority is not" not in now["quorum"]["reason"]
         keeps = ahead["quorum"]["status"] != "failed" and self.led

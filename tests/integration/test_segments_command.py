@@ -8,6 +8,7 @@ import pytest
 
 from kcli.core import Producer
 from kcli.core.types import ProducerRecord
+from tests.exporting import until
 from tests.integration.kafka_scripts.scripts import shared
 from tests.kafka import QUICK_JVM, TEST_PROPERTIES, sandboxed
 from tests.run import kcli_process
@@ -20,7 +21,7 @@ SUFFIXES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot", ".checkpoi
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the log directory of a broker that stopped: several segments, all codecs, aborted transactions."""
     kept = tmp_path_factory.mktemp("kept") / "data"
-    extra = {**TEST_PROPERTIES, "metadata.log.max.record.bytes.between.snapshots": "3000"}
+    extra = {**TEST_PROPERTIES, "metadata.log.max.record.bytes.between.snapshots": "1000"}
     with sandboxed(extra=extra, jvm_options=QUICK_JVM) as kafka:
         orders = kafka.topic("orders", config={"segment.bytes": str(1 << 20)})
         txn = kafka.topic("txn")
@@ -42,10 +43,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert kafka.sandbox is not None
         status = kafka.sandbox.status()
         assert status is not None
-        data = status.data
+        data = Path(status.data)
         live = kcli_process("segments", "verify", str(data), "-o", "json")
         assert live.code == 0, live.err
         assert "a broker has this log directory open" in live.err
+        # The controller writes a snapshot in its own time; the one of the bootstrap is there from the start.
+        until(lambda: len(list(data.rglob("__cluster_metadata-0/*.checkpoint"))) > 1)
         for node in kafka.nodes:
             node.stop()
         shutil.copytree(data, kept)

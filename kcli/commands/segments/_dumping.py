@@ -179,7 +179,7 @@ class _Dump:
         put(kafka_lines.file_lines(file.path, file.suffix, file.base_offset))
         if file.suffix in INDEXES:
             found = False
-            for _, entry in entries_of(file, self._damaged):
+            for _, entry in entries_of(file, self._damaged, zeros=True):
                 put(_entry_line(entry))
                 found = True
             if not found and file.suffix == ".index":

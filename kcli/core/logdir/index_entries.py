@@ -29,6 +29,12 @@ class IndexEntries(Sequence[E]):
     def __len__(self) -> int:
         return self._count
 
+    @property
+    def first(self) -> E | None:
+        """What the first bytes are, zeros too: Kafka's tools take them for an entry. None if the file has fewer."""
+        whole = len(self._data) >= self.shape.size
+        return self._entry(*self.shape.unpack_from(self._data)) if whole else None
+
     @overload
     def __getitem__(self, number: int) -> E: ...
     @overload

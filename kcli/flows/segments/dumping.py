@@ -3,13 +3,14 @@
 import os
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from kcli.core.classes import NamedTuple
 from kcli.core.codecs.codec import codec_name
 from kcli.core.errors import CorruptRecordsError, DamagedFileError, UnreadableFileError
 from kcli.core.logdir.aborted_index import Aborted, read_aborted_index
 from kcli.core.logdir.folders import read_file
+from kcli.core.logdir.index_entries import IndexEntries
 from kcli.core.logdir.offset_index import IndexEntry, OffsetIndex
 from kcli.core.logdir.producer_snapshot import ProducerState, parse_producer_snapshot
 from kcli.core.logdir.time_index import TimeEntry, TimeIndex
@@ -95,6 +96,7 @@ _SERDES: dict[str, Callable[[], Serde]] = {
 
 Damaged = Callable[[DamagedFileError], object]
 Entry = IndexEntry | TimeEntry | Aborted | ProducerState
+E = TypeVar("E")
 
 
 class Batch(NamedTuple):
@@ -231,19 +233,17 @@ def record_row(file: Dumped, one: Batch, record: Record, text: RecordText) -> di
     }
 
 
-def entries_of(file: Dumped, damaged: Damaged) -> Iterator[tuple[int, Entry]]:
-    """The entries of an index or a snapshot, with their positions; as many as make sense."""
+def entries_of(file: Dumped, damaged: Damaged, *, zeros: bool = False) -> Iterator[tuple[int, Entry]]:
+    """The entries of an index or a snapshot, with their positions; as many as make sense. ``zeros``: the first of an
+    index also where it is all zeros, because the broker had not closed the file.
+    """
     data = read_file(file.path)
     if data is None:
         raise UnreadableFileError(file.path, why="there is no such file")
     if file.suffix == ".index":
-        yield from (
-            (8 * number, entry) for number, entry in enumerate(OffsetIndex(data, file.base_offset, file.path))
-        )
+        yield from _index_entries(OffsetIndex(data, file.base_offset, file.path), zeros)
     elif file.suffix == ".timeindex":
-        yield from (
-            (12 * number, entry) for number, entry in enumerate(TimeIndex(data, file.base_offset, file.path))
-        )
+        yield from _index_entries(TimeIndex(data, file.base_offset, file.path), zeros)
     elif file.suffix == ".txnindex":
         entries, error = read_aborted_index(data, file.path)
         yield from ((34 * number, entry) for number, entry in enumerate(entries))
@@ -256,6 +256,12 @@ def entries_of(file: Dumped, damaged: Damaged) -> Iterator[tuple[int, Entry]]:
             damaged(error)
             return
         yield from ((10 + 50 * number, entry) for number, entry in enumerate(producers))
+
+
+def _index_entries(index: IndexEntries[E], zeros: bool) -> Iterator[tuple[int, E]]:
+    if zeros and not index and index.first is not None:
+        yield 0, index.first
+    yield from ((index.shape.size * number, entry) for number, entry in enumerate(index))
 
 
 def entry_row(file: Dumped, position: int, entry: Entry) -> dict[str, Any]:

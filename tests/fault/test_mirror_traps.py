@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 import pytest
 
+from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages.fetch import FetchRequest
+from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.types import TopicPartition
 from tests.fake.cluster import FakeCluster
@@ -325,35 +328,45 @@ def test_with_on_recreate_restart_the_new_topic_is_copied_after_the_old_one(
 
 
 @pytest.mark.case("M5")
-@pytest.mark.parametrize("after", range(8))
+@pytest.mark.parametrize("end", [8, END], ids=["shorter", "longer"])
+@pytest.mark.parametrize(
+    ("api", "after"),
+    [
+        *((MetadataRequest, after) for after in range(8)),
+        *((ListOffsetsRequest, after) for after in range(4)),
+        (FetchRequest, 0),
+    ],
+)
 def test_a_topic_that_is_recreated_while_a_run_begins_is_not_taken_for_the_old_one(
     source: FakeCluster,
     target: FakeCluster,
     delivery: tuple[str, ...],
+    api: type[Request],
     after: int,
+    end: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Before one of the metadata requests of the plan and of the first fetch."""
+    """Before one of the requests of the plan and of the first fetch; with fewer records than were copied, or more."""
     words = (*TOPICS, *delivery, "--on-recreate", "restart")
     mirrored(source, target, *words)
     fill(source, T0, FIRST, END)
 
     def recreate(_request: object) -> None:
         source.recreate_topic("t")
-        fill(source, T0, 0, END)
+        fill(source, T0, 0, end)
 
-    rule = source.intercept(MetadataRequest, recreate, times=1, after=after)
+    rule = source.intercept(api, recreate, times=1, after=after)
     with running(monkeypatch, *arguments(source, target, *words, "-o", "json")) as mirror:
         until(lambda: rule.count)
-        until(lambda: values(target, *T0)[-END:] == expected(T0, 0, END))
+        until(lambda: values(target, *T0)[-end:] == expected(T0, 0, end))
         mirror.stop()
         done = mirror.done()
     assert done.code == 130, done
     done = mirrored(source, target, *words)
     assert (done.code, done.rows[T0]["records"]) == (0, 0), done
     copies = values(target, *T0)
-    assert copies[-END:] == expected(T0, 0, END)
-    assert copies[:-END] in (expected(T0, 0, FIRST), expected(T0, 0, END))
+    assert copies[-end:] == expected(T0, 0, end)
+    assert copies[:-end] in (expected(T0, 0, FIRST), expected(T0, 0, END))
 
 
 @pytest.mark.case("M5")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kcli.core.admin.admin import Admin
+from kcli.core.admin.topics import TopicInfo
 from kcli.core.classes import dataclass
 from kcli.core.clock import wall_ms
 from kcli.core.cluster.offsets import EARLIEST, LATEST
@@ -185,6 +186,7 @@ class Planner:
         spans = {tp: span for tp, span in spans.items() if self._absent(tp) is None}
         ends = target_ends(self._target, found)
         source_ends = offsets(self._source, spans, LATEST)
+        changed = set() if saved is None else self._changed(found, saved, source_ends)
         copies = partition_copies(
             found,
             saved,
@@ -193,12 +195,28 @@ class Planner:
             ends,
             by_key=self.selection.by_key,
             on_recreate=self._settings.on_recreate,
+            changed=changed,
         )
         if saved is not None:
             begun = [copy for copy in copies if copy.source in saved.partitions and copy.error is None]
             self._look_for_gaps(found, begun, source_ends)
         copies += self._absent_copies(found)
         return Plan(found, saved, ends, copies)
+
+    def _changed(self, found: Survey, saved: SavedJob, ends: Mapping[TopicPartition, int]) -> set[str]:
+        """The topics that end before their positions because they were recreated after the survey. The ids are asked for
+        after the ends: ends that are read before an id that has not changed are of that topic.
+        """
+        behind = {
+            tp.topic
+            for tp, end in ends.items()
+            if tp in saved.partitions and saved.partitions[tp].progress.position > end
+        }
+        if not behind:
+            return set()
+        now = self._source.describe_topics(sorted(behind))
+        ids = {name: one.topic_id for name, one in now.items() if isinstance(one, TopicInfo)}
+        return {name for name in behind if ids.get(name) != found.sources[name].topic_id}
 
     def _absent_copies(self, found: Survey) -> Iterator[PartitionCopy]:
         targets = {route.source: route.target for route in found.routes}

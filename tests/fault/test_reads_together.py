@@ -1,5 +1,7 @@
 """Reads that do not depend on each other: what is asked at the same time, and what becomes of their errors."""
 
+from contextlib import nullcontext
+
 import pytest
 
 from kcli.core import Admin
@@ -47,6 +49,22 @@ def test_the_error_of_the_first_is_raised_once_all_have_ended() -> None:
         assert ended == ["late"]
         assert admin.cluster.beside == []
         assert [topic.name for topic in admin.list_topics()] == ["t"]
+
+
+@pytest.mark.parametrize("seconds", [None, 2.0], ids=["each its timeout", "a shared deadline"])
+def test_the_steps_of_a_read_have_time_although_another_one_took_all_of_it(seconds: float | None) -> None:
+    """A broker that hangs is a gap of what was asked of it: another one that is asked in a second step has answered."""
+    with (
+        FakeCluster(2, topics={"t": 1}) as cluster,
+        Admin(bootstrap_servers=cluster.bootstrap, timeout=1.0) as admin,
+    ):
+        admin.describe_features()  # connected to both
+        cluster.pause(2)
+        reads = [lambda: admin.describe_log_dirs()[1], lambda: admin.describe_features(broker_ids=[2])[2]]
+        with nullcontext() if seconds is None else admin.within(seconds):
+            directories, features = admin.together(*reads)
+        assert isinstance(features, TimedOutError)
+        assert isinstance(directories, list), directories
 
 
 def test_reads_in_reads_keep_their_results_apart() -> None:

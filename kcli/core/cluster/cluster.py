@@ -69,6 +69,7 @@ _FIRST_BOOTSTRAP_ID = -10
 _PRODUCE = 0
 _DESCRIBE_CLUSTER = 60
 """The API by which controllers name themselves; see ``controllers.py``."""
+_OWN_PATIENCE = 0.5  # seconds that a step has at least, where others are read beside it
 _REFUSED_PATIENCE = 3.0  # seconds to keep trying to connect while every bootstrap address refuses connections
 
 
@@ -215,7 +216,15 @@ class Cluster:
             while waiting:
                 self.loop.flush()  # the others may use another loop
                 waiting.popleft()()
-        return None if timeout is None else max(0.0, timeout - (self.loop.now() - began))
+        if timeout is None:
+            return None
+        return max(min(timeout, _OWN_PATIENCE), timeout - (self.loop.now() - began))
+
+    def step_deadline(self, deadline: float) -> float:
+        """Until when a step that begins now may take: what was read beside the steps before it may have taken all the
+        time of its call, and its brokers are not to blame.
+        """
+        return max(deadline, self.loop.now() + _OWN_PATIENCE) if self.beside else deadline
 
     def poll_until(self, now: float, deadline: float) -> None:
         """``poll`` without requests, until a time on the loop's clock."""
@@ -254,6 +263,7 @@ class Cluster:
         """
         backoff = Backoff.of_requests(self.options)
         started, last = self.loop.now(), None
+        deadline = self.step_deadline(deadline)
         while True:
             # Anew for each attempt: leader, coordinator and versions may be others after the pause.
             future = attempt()

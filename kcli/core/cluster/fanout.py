@@ -189,7 +189,7 @@ class FanOut(Generic[K, V, A]):
     ) -> None:
         self._cluster, self._items, self._route = cluster, items, route
         self._ask, self._read = ask, read
-        self._deadline, self._what = deadline, what
+        self._deadline, self._what = cluster.step_deadline(deadline), what
         self.final: Collection[int] = ()
         self.unknown: Collection[int] = ()
         self.unsure: set[K] = set()

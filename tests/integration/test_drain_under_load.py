@@ -223,7 +223,7 @@ def test_a_broker_is_drained_under_load_by_runs_that_are_killed(
     cluster: Kafka, state: dict[str, str]
 ) -> None:
     create(cluster)
-    fill(cluster, 150)
+    fill(cluster, 300)  # with the throttle a drain takes four seconds
     before = replicas(cluster)
     drawn = random.Random(SEED)
     hit = undone = 0
@@ -234,7 +234,7 @@ def test_a_broker_is_drained_under_load_by_runs_that_are_killed(
                 [*KCLI, *LINE, "-b", cluster.bootstrap],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=state,
             ) as drain:  # fmt: skip
-                time.sleep(drawn.uniform(0.05, 2.5))
+                time.sleep(drawn.uniform(0.05, 1.5))
                 ended = drain.poll() is not None
                 drain.send_signal(signal.SIGKILL)
             hit += not ended

@@ -171,8 +171,8 @@ class Listing(Screen[None], Generic[R]):
         yield self.keys
 
     def on_mount(self) -> None:
-        """The table has the keys."""
-        self.table.focus()
+        """The table has the keys, at once: ``focus`` would take them a moment later from a field that a key has opened."""
+        self.set_focus(self.table)
         self.repaint()
 
     def on_screen_resume(self) -> None:

@@ -23,6 +23,7 @@ from tests.cli.errors.typing_remedies import type_remedy
 from tests.committing import MINUTE, STAMP, Kcli, commit, committed, offsets, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
+from tests.fake.groups.other_groups import StreamsGroup
 from tests.fake.knobs import Hold
 from tests.fake.script import FOREVER
 from tests.run import KCLI, run
@@ -685,9 +686,17 @@ def test_all_groups_are_those_that_have_committed_something_there(cluster: FakeC
     )
     assert {item["group"] for item in json.loads(done.out)["items"]} == {"g", "h"}
     assert committed(cluster, "elsewhere")[TopicPartition("u", 0)].offset == 3
+    assert "left out" not in done.err
     none = rewind("--all-groups", "--to-earliest", "--topic", "unread", "--execute")
     assert (none.returncode, none.out) == (0, "")
     assert "nothing to rewind" in none.err
+
+
+def test_all_groups_says_how_many_are_not_of_consumers(cluster: FakeCluster, rewind: Kcli) -> None:
+    cluster.add_group(StreamsGroup("app", {"0": ["t"]}))
+    done = rewind("--all-groups", "--to", "earliest", "--topic", "t", "--dry-run", "-o", "json")
+    assert {item["group"] for item in json.loads(done.out)["items"]} == {"g"}
+    assert "1 group left out, not of consumers: name them to rewind them" in done.err
 
 
 @pytest.mark.parametrize("more", [("g",), ("--undo",), ("--live",), ("--wait",)])

@@ -307,6 +307,16 @@ def test_the_plan_of_a_dry_run_as_a_document(cluster: FakeCluster) -> None:
     assert plan["items"] == [{"topic": "one", "partitions": 1, "lines": 0, "failed": 0, "bad_input": 0}]
 
 
+def test_a_dry_run_warns_of_partitions_without_a_leader(cluster: FakeCluster) -> None:
+    cluster.create_topic("four", 4)
+    assert b"leader" not in produce(cluster, "four", "--dry-run", stdin=b"a\n").stderr
+    cluster.move_leader("four", 2, -1)
+    for more in ([], ["-p", "2"]):
+        done = produce(cluster, "four", "--dry-run", *more, stdin=b"a\n")
+        assert b"four-2 without a leader now: records for it would wait" in done.stderr
+    assert b"leader" not in produce(cluster, "four", "--dry-run", "-p", "1", stdin=b"a\n").stderr
+
+
 def test_a_dry_run_reads_the_input_and_sends_nothing(cluster: FakeCluster, tmp_path: Path) -> None:
     """It ends as the run would: bad lines, partitions that do not exist and lines that are too long, by number."""
     data = b'{"value":"a"}\n{bad\n{"value":"b","partition":0}\n{"value":"c","partition":7}\n'

@@ -10,6 +10,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigKind, ConfigResource
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.options import ClientOptions
+from kcli.flows.partition_failures import partition_names
 from kcli.flows.produce.dry_run import DryProducer
 from kcli.flows.produce.failed_file import check_writable
 from kcli.flows.produce.run import ProduceRun
@@ -58,6 +59,12 @@ class DryRun(SendingRun):
             self.inv.talk.note(f"topic {self.topic} does not exist: the brokers would create it")
         else:
             check_permitted(self.inv, {"WRITE": "producing to {}"}, [self.topic])
+            wanted = self.asked.partition
+            away = [tp for tp in self.producer.leaderless(self.topic) if wanted in (None, tp.partition)]
+            if away:
+                self.inv.talk.warn(
+                    f"{partition_names(away)} without a leader now: records for it would wait, and fail in the end"
+                )
         return count
 
     def _partitions_of_new_topics(self) -> int | None:

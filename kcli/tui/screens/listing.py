@@ -171,7 +171,7 @@ class Listing(Screen[None], Generic[R]):
         yield self.keys
 
     def on_mount(self) -> None:
-        """The table has the keys, at once: ``focus`` would take them a moment later from a field that a key has opened."""
+        """The table has the keys, at once: with ``focus`` it would take them from a field that a key has opened since."""
         self.set_focus(self.table)
         self.repaint()
 

@@ -36,6 +36,7 @@ from kcli.flows.rewind.text import released_text
 from kcli.flows.rewind.watching import BEFORE_MS
 from kcli.flows.transfer.formats.kafka_csv import csv_lines
 from kcli.flows.transfer.saved_offset import SavedOffset
+from kcli.output.progress import counted
 
 Request = Callable[[Admin, Journals, Sequence[str]], RewindRequest]
 
@@ -116,7 +117,10 @@ class _Run:
         if not self.asked.all_groups:
             plan = self.preparation.plan(admin, cluster, barriers)
         else:
-            rows = [row.group_id for row in listed_groups(self.inv, admin, None) if row.is_of_consumers]
+            listed = listed_groups(self.inv, admin, None)
+            rows = [row.group_id for row in listed if row.is_of_consumers]
+            if others := len(listed) - len(rows):
+                self.inv.talk.note(f"{counted(others, 'group')} left out, not of consumers: name them to rewind them")
             names, unread = groups_within(admin, rows, self.scope)
             if not names:
                 return RewindPlan(cluster, (), unplanned=unread)

@@ -13,7 +13,8 @@ from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
-from kcli.core.types import TopicPartition
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.committing import commit, committed
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.fault.mirror_command import Row, arguments, mirrored, running, until, values
@@ -367,6 +368,49 @@ def test_a_topic_that_is_recreated_while_a_run_begins_is_not_taken_for_the_old_o
     copies = values(target, *T0)
     assert copies[-end:] == expected(T0, 0, end)
     assert copies[:-end] in (expected(T0, 0, FIRST), expected(T0, 0, END))
+
+
+@pytest.mark.case("M5")
+@pytest.mark.parametrize("after", range(4))
+def test_a_topic_that_is_recreated_while_a_bounded_run_begins_is_copied_to_its_end(
+    source: FakeCluster, target: FakeCluster, delivery: tuple[str, ...], after: int
+) -> None:
+    """Its position is behind the end of the new topic, so nothing would be left to copy."""
+    words = (*TOPICS, *delivery, "--on-recreate", "restart")
+    mirrored(source, target, *words)
+
+    def recreate(_request: object) -> None:
+        source.recreate_topic("t")
+        fill(source, T0, 0, 8)
+
+    rule = source.intercept(ListOffsetsRequest, recreate, times=1, after=after)
+    done = mirrored(source, target, *words)
+    assert done.code == 0, done
+    assert rule.count == 1
+    assert values(target, *T0) == expected(T0, 0, FIRST) + expected(T0, 0, 8)
+
+
+@pytest.mark.case("M5")
+def test_offsets_of_a_recreated_topic_do_not_lead_to_what_an_earlier_run_stored_at_last(
+    source: FakeCluster, target: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which is behind what it has saved: it was killed before it knew that the target has it."""
+    words = (*TOPICS, "--on-recreate", "restart", "--sync-groups", "g")
+    commit(source, "g", {U0: OffsetAndMetadata(0)})
+    assert mirrored(source, target, *words).code == 0
+    fill(target, T0, FIRST, FIRST + 4)
+    rule = source.intercept(FetchRequest, lambda _request: source.recreate_topic("t"), times=1)
+    with running(monkeypatch, *arguments(source, target, *words, "-o", "json")) as mirror:
+        until(lambda: rule.count and status_of(target, T0)["position"] == 0)
+        mirror.stop()
+        done = mirror.done()
+    assert "the topic was recreated; copying it from its start" in done.err
+    commit(source, "g", {T0: OffsetAndMetadata(0)})
+    assert mirrored(source, target, *words).code == 0
+    assert committed(target, "g")[T0].offset == FIRST + 4
+    fill(source, T0, 0, 8)
+    assert mirrored(source, target, *words).code == 0
+    assert values(target, *T0)[FIRST + 4 :] == expected(T0, 0, 8)
 
 
 @pytest.mark.case("M5")

@@ -80,7 +80,8 @@ class PartitionCopy:
 
     ``position`` and ``leader_epoch`` belong to what is confirmed. ``error`` ends the copy of this partition; ``broken``:
     because what was sent was not stored. ``restarted``: the source topic was recreated during the copy, and the offsets
-    are those of the new one. ``begun``: it is read by this run, or was.
+    are those of the new one; they begin at ``target_end`` or later, where the target ended before this run: an earlier
+    one may have stored more than its map has. ``begun``: it is read by this run, or was.
 
     ``state`` is one of ``State`` at any time. ``source_end`` is the high watermark of the source, −1 while it is not
     known; ``end_seen`` the one that was seen last, at ``end_seen_ms`` (milliseconds since the epoch). ``gaps`` are those
@@ -97,10 +98,12 @@ class PartitionCopy:
         leader_epoch: int = -1,
         stop: int | None = None,
         topic_ids: TopicIds = NO_IDS,
+        target_end: int = 0,
     ) -> None:
         self.source = source
         self.target = target
         self.topic_ids = topic_ids
+        self.target_end = target_end
         self.offsets = offsets
         self.position = position
         self.leader_epoch = leader_epoch
@@ -290,7 +293,7 @@ class PartitionCopy:
         self.stop = stop
         self.restarted = True
         if self.offsets is not None:
-            self.offsets = OffsetMap(0, self.offsets.target_end)
+            self.offsets = OffsetMap(0, max(self.offsets.target_end, self.target_end))
         self.commit()
 
     def record_gap(self, stop: int, why: str) -> None:

@@ -8,7 +8,7 @@ refused. Jobs of version 1 were named after their selectors; they are taken over
 import os
 import re
 import zlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -222,13 +222,11 @@ def partition_copies(
     *,
     by_key: bool,
     on_recreate: str,
-    changed: Collection[str] = (),
 ) -> list[PartitionCopy]:
     """Where each partition of ``spans`` begins: at the position of an earlier run, else at its span.
 
     A partition whose earlier copy no longer fits has an error: the source topic was recreated (unless ``on_recreate`` is
-    ``restart``), its log ends before the position, the target topic was recreated, or the target lost records. Of the
-    topics ``changed`` an end says nothing: they were recreated after the survey, which the copy notices as it reads.
+    ``restart``), its log ends before the position, the target topic was recreated, or the target lost records.
     """
     found = []
     for route in survey.routes:
@@ -259,10 +257,11 @@ def partition_copies(
                     leader_epoch=old.progress.leader_epoch,
                     stop=span.stop,
                     topic_ids=ids,
+                    target_end=end,
                 )
                 if recreated:
                     error = recreated_source(tp, old.progress.position)
-                elif old.progress.position > source_ends[tp] and tp.topic not in changed:
+                elif old.progress.position > source_ends[tp]:
                     error = truncated_source(tp, source_ends[tp], old.progress.position)
             if error is not None:
                 made.fail(error)

@@ -31,7 +31,7 @@ from kcli.flows.mirror.job.state import JobId, JobState, SavedJob, SavedPartitio
 from kcli.flows.mirror.plan.loops import add_loops, copies_of_target
 from kcli.flows.mirror.plan.targets import offsets, state_topic, target_ends
 from kcli.flows.mirror.settings import MirrorSettings
-from kcli.flows.mirror.topics.preflight import Finding
+from kcli.flows.mirror.topics.preflight import Finding, TopicFacts
 from kcli.flows.mirror.topics.routes import Route, is_pattern, select_topics
 from kcli.flows.mirror.topics.survey import Selection, Survey, survey
 
@@ -186,7 +186,11 @@ class Planner:
         spans = {tp: span for tp, span in spans.items() if self._absent(tp) is None}
         ends = target_ends(self._target, found)
         source_ends = offsets(self._source, spans, LATEST)
-        changed = set() if saved is None else self._changed(found, saved, source_ends)
+        if saved is not None and (changed := self._changed(found, saved, source_ends)):
+            found = found._replace(sources={**found.sources, **changed})
+            again = [tp for tp in self._present(found) if tp.topic in changed]
+            kept = {tp: span for tp, span in spans.items() if tp.topic not in changed}
+            return self._planned(found, saved, kept | self._spans(again, saved))
         copies = partition_copies(
             found,
             saved,
@@ -195,7 +199,6 @@ class Planner:
             ends,
             by_key=self.selection.by_key,
             on_recreate=self._settings.on_recreate,
-            changed=changed,
         )
         if saved is not None:
             begun = [copy for copy in copies if copy.source in saved.partitions and copy.error is None]
@@ -203,20 +206,23 @@ class Planner:
         copies += self._absent_copies(found)
         return Plan(found, saved, ends, copies)
 
-    def _changed(self, found: Survey, saved: SavedJob, ends: Mapping[TopicPartition, int]) -> set[str]:
-        """The topics that end before their positions because they were recreated after the survey. The ids are asked for
-        after the ends: ends that are read before an id that has not changed are of that topic.
+    def _changed(
+        self, found: Survey, saved: SavedJob, ends: Mapping[TopicPartition, int]
+    ) -> dict[str, TopicFacts]:
+        """The topics that end before their positions because they were recreated after the survey, as they are now. The
+        ids are asked for after the ends: ends that are read before an id that has not changed are of that topic.
         """
         behind = {
             tp.topic
             for tp, end in ends.items()
             if tp in saved.partitions and saved.partitions[tp].progress.position > end
         }
-        if not behind:
-            return set()
-        now = self._source.describe_topics(sorted(behind))
-        ids = {name: one.topic_id for name, one in now.items() if isinstance(one, TopicInfo)}
-        return {name for name in behind if ids.get(name) != found.sources[name].topic_id}
+        changed = {}
+        for name, now in self._source.describe_topics(sorted(behind)).items() if behind else ():
+            facts = found.sources[name]
+            if isinstance(now, TopicInfo) and now.topic_id != facts.topic_id:
+                changed[name] = facts._replace(topic_id=now.topic_id, partitions=len(now.partitions))
+        return changed
 
     def _absent_copies(self, found: Survey) -> Iterator[PartitionCopy]:
         targets = {route.source: route.target for route in found.routes}

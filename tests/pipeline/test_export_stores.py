@@ -391,7 +391,7 @@ def test_processes_that_are_killed_at_random_moments(
                     start_new_session=True, env=any_environment(**environment(port)),
                 )  # fmt: skip
                 try:
-                    process.wait(chance.uniform(0.3, 6.0))
+                    process.wait(chance.uniform(0.3, 3.0))
                     break
                 except subprocess.TimeoutExpired:
                     os.killpg(process.pid, signal.SIGKILL)

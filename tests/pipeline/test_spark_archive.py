@@ -20,7 +20,17 @@ def test_nothing_is_in_the_archive_that_tasks_do_not_import() -> None:
     names = [name for name, _ in ship._files()]
     tops = {name.partition("/")[0] for name in names}
     assert {"kcli", "pyarrow", "msgspec"} <= tops
-    assert not tops & {"textual", "rich", "pygments", "markdown_it", "pandas", "numpy", "pyspark"}
+    assert not tops & {
+        "textual",
+        "rich",
+        "pygments",
+        "markdown_it",
+        "pandas",
+        "numpy",
+        "pyspark",
+        "deltalake",
+        "pyiceberg",
+    }
     assert not [name for name in names if name.startswith(("kcli/commands/", "kcli/tui/", "kcli/docgen/"))]
     assert not [name for name in names if "/include/" in name or "_flight" in name or "/tests/" in name]
     assert len([name for name in names if name.startswith("pyarrow/libarrow_python.so")]) == 1

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigKind, ConfigResource
 from kcli.core.admin.quorum import Endpoint
-from kcli.core.errors import KcliError
+from kcli.core.errors import KcliError, NotFoundError
 
 ROLES, NAMES = "process.roles", "controller.listener.names"
 LISTENERS, ADVERTISED = "listeners", "advertised.listeners"
@@ -30,9 +30,15 @@ def _values(entries: object) -> dict[str, str] | KcliError:
 
 
 def controller_endpoints(admin: Admin, number: int) -> tuple[Endpoint, ...]:
-    """Of a controller that is broker ``number``, too; empty where there is no such broker, or it does not say."""
+    """Of a controller that is broker ``number``, too; empty where there is no such broker, or it does not say. Raises the
+    error of one that could not be asked.
+    """
     found = listener_configs(admin, [number])[number]
-    return () if isinstance(found, KcliError) else endpoints_in(found)
+    if isinstance(found, NotFoundError):
+        return ()
+    if isinstance(found, KcliError):
+        raise found
+    return endpoints_in(found)
 
 
 def endpoints_in(configs: Mapping[str, str]) -> tuple[Endpoint, ...]:

@@ -30,6 +30,7 @@ _FOR_TASKS = ("fast", "avro", "protobuf", "jsonschema", "glue", "lake")
 _ARROW = "pyarrow"
 _NOT_NEEDED = {
     *("grpcio-tools", "googleapis-common-protos"),  # they compile .proto files, which only the driver does
+    *("deltalake", "pyiceberg"),  # the driver commits to tables: tasks write files of Parquet
     *("rich", "textual"),  # tasks print nothing
 }
 _SKIPPED = re.compile(

@@ -9,6 +9,7 @@ import pytest
 
 from kcli.core.protocol.messages.add_raft_voter import AddRaftVoterRequest
 from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
+from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
@@ -187,6 +188,15 @@ def test_what_is_not_there_is_refused_before_anything_is_sent(
     quorum: Quorum, line: str, code: int, why: str
 ) -> None:
     assert why in quorum(line, code).err
+    assert quorum.sent() == 0
+
+
+def test_a_broker_that_may_not_be_asked_is_not_said_to_be_none(quorum: Quorum) -> None:
+    quorum.cluster.quorum.make_dynamic([1, 2], [3])
+    quorum.cluster.fail(DescribeConfigsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, times=FOREVER)
+    done = quorum("add-controller 3 --yes", 4)
+    assert "describing the configuration of broker 3" in done.err
+    assert "brokers do not report" not in done.err
     assert quorum.sent() == 0
 
 

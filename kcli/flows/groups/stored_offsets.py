@@ -46,6 +46,8 @@ def offsets_and_type(admin: Admin, group: str) -> tuple[Committed, str]:
     does not exist has no offsets and no type.
     """
     described = admin.describe_groups([group], all_types=True)[group]
+    if isinstance(described, KcliError) and not isinstance(described, NotFoundError):
+        raise described
     kind = "" if isinstance(described, KcliError) else described.type
     found = read_offsets(admin, {group: None}, [group] if kind == SHARE else [])[group]
     if isinstance(found, KcliError):

@@ -448,7 +448,7 @@ class LogDirEntry(msgspec.Struct, frozen=True, tag_field="what", tag="log_dir"):
 
 class SchemaEntry(msgspec.Struct, frozen=True, tag_field="what", tag="schema"):
     """A version of a subject of a schema registry. ``references``: name, subject and version. ``permanent``: it was
-    deleted for good, with its id. ``contract``: its metadata and rules.
+    deleted for good, with its id. ``contract``: its metadata and rules. ``deleted``: it had been deleted softly before.
     """
 
     subject: str
@@ -459,9 +459,10 @@ class SchemaEntry(msgspec.Struct, frozen=True, tag_field="what", tag="schema"):
     references: tuple[tuple[str, str, int], ...]
     permanent: bool = False
     contract: str = ""
+    deleted: bool = False
 
     @classmethod
-    def of(cls, schema: "Schema", *, permanent: bool = False) -> Self:
+    def of(cls, schema: "Schema", *, permanent: bool = False, deleted: bool = False) -> Self:
         references = tuple((one.name, one.subject, one.version) for one in schema.references)
         return cls(
             schema.subject,
@@ -472,6 +473,7 @@ class SchemaEntry(msgspec.Struct, frozen=True, tag_field="what", tag="schema"):
             references,
             permanent,
             schema.contract,
+            deleted,
         )
 
     def schema_of(self) -> "Schema":

@@ -713,6 +713,23 @@ def test_of_versions_with_the_same_schema_the_newest_comes_back(confluent: World
         assert confluent.state == before
 
 
+@pytest.mark.parametrize("softly", [1, 2])
+def test_what_had_been_deleted_softly_is_so_again_when_the_deletion_for_good_is_undone(
+    confluent: World, softly: int
+) -> None:
+    confluent(f"registry delete lonely:{softly} --yes")
+    before = [(one.number, one.stored.id, one.deleted) for one in confluent.content.subjects["lonely"]]
+    deleted = json.loads(confluent("registry delete lonely --permanent --yes -o json").out)["undo"]
+    done = confluent(f"undo {deleted} --yes")
+    assert "registered 2 schemas, read back" in done.err
+    assert "1 version of them deleted softly, as before" in done.err
+    assert [
+        (one.number, one.stored.id, one.deleted) for one in confluent.content.subjects["lonely"]
+    ] == before
+    items = confluent.items(f"undo {deleted} --yes")
+    assert {item["status"] for item in items} == {"unchanged"}
+
+
 def test_levels_alone_are_imported_and_set_back(confluent: World) -> None:
     file = confluent.folder / "levels.ndjson"
     rows = [json.loads(line) for line in confluent("registry export").out.splitlines()]

@@ -127,7 +127,8 @@ class SchemaDeletion(VersionChange):
     def journal(self, admin: RegistryAdmin, todo: Sequence[VersionItem]) -> Draft | None:
         """The schemas; and what the registry forgets of a subject without versions."""
         entries: list[SchemaEntry | RegistrySettingEntry] = [
-            SchemaEntry.of(item.facts.schema, permanent=self.permanent) for item in todo
+            SchemaEntry.of(item.facts.schema, permanent=self.permanent, deleted=item.facts.state == DELETED)
+            for item in todo
         ]
         gone = {item.key.version for item in todo}
         if all(one.deleted or one.schema.version in gone for one in self._every):

@@ -273,7 +273,9 @@ class SchemaImport(VersionChange):
 
 
 class SchemaReturn(SchemaImport):
-    """``kcli undo`` of ``registry delete --permanent``: the versions with their ids."""
+    """``kcli undo`` of ``registry delete --permanent``: the versions with their ids. Those that had been deleted softly
+    are so again: each is deleted at once, so that the next one is not compared with it.
+    """
 
     command = "undo"
 
@@ -283,6 +285,7 @@ class SchemaReturn(SchemaImport):
         exported = Exported(in_order(entry.schema_of() for entry in entries), {})
         super().__init__(exported, f"journal {journal.id}", keep=True)
         self._settings = KeptSettings(map(Wanted.before, settings))
+        self._softly = {VersionKey(entry.subject, entry.version) for entry in entries if entry.deleted}
         self.made = journal
 
     def decide(self, admin: RegistryAdmin) -> list[VersionItem]:
@@ -292,16 +295,44 @@ class SchemaReturn(SchemaImport):
         return together_with(versions_in(items), settings_in(items))
 
     def _kept(self, admin: RegistryAdmin, schema: Schema, there: Mapping[int, Registered]) -> VersionItem:
-        """Of several versions with the same schema, of which all but one were deleted softly, the newest comes back."""
+        """Of several versions with the same schema, of which all but one were deleted softly, that one comes back, or the
+        newest.
+        """
         item = super()._kept(admin, schema, there)
-        alike = (schema.subject, schema.id)
-        newest = max(one.version for one in self.exported.schemas if (one.subject, one.id) == alike)
-        if newest == schema.version or item.outcome is not Outcome.PLANNED:
+        if item.key in self._softly and item.facts.state != NONE and item.outcome is not Outcome.REFUSED:
+            note = "it is there, deleted softly" if item.facts.state == DELETED else "it is there, and live"
+            return item._replace(outcome=Outcome.UNCHANGED, note=note)
+        alike = [
+            VersionKey(one.subject, one.version)
+            for one in self.exported.schemas
+            if (one.subject, one.id) == (schema.subject, schema.id)
+        ]
+        chosen = max([key for key in alike if key not in self._softly] or alike).version
+        if chosen == schema.version or item.outcome is not Outcome.PLANNED:
             return item
-        facts = item.facts._replace(new_version=newest)
+        facts = item.facts._replace(new_version=chosen)
         return item._replace(
-            facts=facts, outcome=Outcome.UNCHANGED, note=f"it has the same schema as version {newest}"
+            facts=facts, outcome=Outcome.UNCHANGED, note=f"it has the same schema as version {chosen}"
         )
+
+    def _register(self, admin: RegistryAdmin, item: VersionItem) -> None:
+        super()._register(admin, item)
+        if item.key in self._softly:
+            admin.delete_version(*item.key)
+
+    def _there(self, admin: RegistryAdmin, item: VersionItem) -> Schema | None:
+        if item.key not in self._softly:
+            return super()._there(admin, item)
+        every = admin.versions(item.key.subject, deleted=True)
+        return next(
+            (one.schema for one in every if one.deleted and one.schema.version == item.key.version), None
+        )
+
+    def summary(self, items: Sequence[VersionItem]) -> Iterable[str]:
+        """How many, and how many of them are deleted softly."""
+        yield from super().summary(items)
+        if softly := sum(item.key in self._softly for item in items):
+            yield f"{counted(softly, 'version')} of them deleted softly, as before"
 
 
 def _registered(admin: RegistryAdmin, schema: Schema) -> Schema | None:

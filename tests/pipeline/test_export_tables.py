@@ -500,7 +500,7 @@ def test_a_topic_that_is_gone_does_not_hold_up_the_others_of_a_continuous_run(
         fill(cluster, ROWS[:2])
 
     monkeypatch.setattr(driver, "wait", waiting)
-    done, _ = append(cluster, tmp_path / "x", form, "t", "u", "--continuous", "--timeout", "200ms")
+    done, _ = append(cluster, tmp_path / "x", form, "t", "u", "--continuous", "--timeout", "1s")
     assert (done.code, rounds) == (130, [5, 7, 9]), done.err
     assert "u-0" in done.err
 

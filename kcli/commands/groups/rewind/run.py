@@ -120,7 +120,9 @@ class _Run:
             listed = listed_groups(self.inv, admin, None)
             rows = [row.group_id for row in listed if row.is_of_consumers]
             if others := len(listed) - len(rows):
-                self.inv.talk.note(f"{counted(others, 'group')} left out, not of consumers: name them to rewind them")
+                self.inv.talk.note(
+                    f"{counted(others, 'group')} left out, not of consumers: name them to rewind them"
+                )
             names, unread = groups_within(admin, rows, self.scope)
             if not names:
                 return RewindPlan(cluster, (), unplanned=unread)

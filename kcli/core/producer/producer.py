@@ -181,11 +181,8 @@ class Producer:
     def leaderless(self, topic: str) -> list[TopicPartition]:
         """The partitions of the topic that had no leader in the last metadata: their records wait for one."""
         view = self._cluster.view.topics.get(topic)
-        return (
-            [TopicPartition(topic, part.partition) for part in view.partitions if part.leader < 0]
-            if view
-            else []
-        )
+        parts = view.partitions if view else ()
+        return [TopicPartition(topic, part.partition) for part in parts if part.leader < 0]
 
     def topic_id(self, topic: str) -> bytes:
         """The id of the topic in the last metadata; all zeros while unknown, and from brokers before 2.8."""

@@ -316,8 +316,9 @@ class Mirror:
         return run.killed - written[0].at if written else 0.0
 
     def _sent(self, run: Run, api: type[Request], of: str) -> list[Exchange]:
+        """Until the next run: the proxy may read what a process has written only after its kill."""
         concerns = self._concerns(of)
-        until = run.killed or time.monotonic()
+        until = self.runs[run.number].began if run.number < len(self.runs) else time.monotonic()
         return [one for one in self.proxy.exchanges(api) if run.began <= one.at <= until and concerns(one)]
 
 

@@ -23,6 +23,10 @@ pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 PARTITIONS = 3
 NODES = [1, 2, 3]
+WITHIN = 30
+"""Seconds of ``--timeout``: for the first contact, for the request, for waiting until it is read back, and for the last
+reading of that. A leader that dies may cost all of them.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +51,7 @@ def quorum_of(kafka: Kafka) -> QuorumDescription:
 
 
 def start(kafka: Kafka, verb: str, number: int) -> "subprocess.Popen[str]":
-    words = ["quorum", f"{verb}-controller", str(number), "--yes", "--timeout", "60s", "-o", "json"]
+    words = ["quorum", f"{verb}-controller", str(number), "--yes", "--timeout", f"{WITHIN}s", "-o", "json"]
     return subprocess.Popen(
         [sys.executable, "-m", "kcli", "-b", kafka.bootstrap, *words],
         stdout=subprocess.PIPE,
@@ -58,7 +62,7 @@ def start(kafka: Kafka, verb: str, number: int) -> "subprocess.Popen[str]":
 
 def ended(process: "subprocess.Popen[str]") -> tuple[int, dict[str, Any], str]:
     """Exit code, the item of the report, stderr."""
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=4 * WITHIN + 10)
     items = json.loads(out)["items"] if out else [{}]
     return process.returncode, items[0], err
 

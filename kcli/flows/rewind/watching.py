@@ -87,10 +87,8 @@ class Watcher:
                         self._confirm(group)
                 now = self._now()
                 left = [one for group in groups for one in group.open(now)]
-                due = (
-                    now + max((one.left for one in left if one.left is not None), default=0.0) + _POLL_SECONDS
-                )
-                if end < due <= began + self._longest:
+                lasting = [one.left for one in left if one.left is not None]
+                if lasting and end < (due := now + max(lasting) + _POLL_SECONDS) <= began + self._longest:
                     end = due
                 if not left or now >= end:
                     break

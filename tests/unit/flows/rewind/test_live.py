@@ -33,7 +33,7 @@ from kcli.flows.rewind.outcomes import GroupReport, NotProvenError
 from kcli.flows.rewind.pace import Pace
 from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem, RewindPlan, not_possible
 from kcli.flows.rewind.trail import Rewound
-from kcli.flows.rewind.watching import OpenPartition, Watcher
+from kcli.flows.rewind.watching import WATCH_SECONDS, OpenPartition, Watcher
 
 A, B = TopicPartition("a", 0), TopicPartition("a", 1)
 HERE, THERE = "/10.0.0.1", "/10.0.0.2"
@@ -425,16 +425,19 @@ def test_a_session_that_is_known_to_last_longer_is_waited_for_unless_a_limit_was
     assert (90.5 < admin.time < 121) == longer
 
 
-def test_without_commits_it_watches_to_its_limit_and_exits_with_6(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("bound", "seconds"), [(20.0, 20), (None, WATCH_SECONDS)])
+def test_without_commits_it_watches_to_its_limit_and_exits_with_6(
+    tmp_path: Path, bound: float | None, seconds: float
+) -> None:
     admin = Watching([ConnectError("away"), {A: 40}], group_of("one", "two"))
-    report, journals, _ = carried_out(tmp_path, Barrier({A: 100}), admin, item(100, 40), bound=20.0)
+    report, journals, _ = carried_out(tmp_path, Barrier({A: 100}), admin, item(100, 40), bound=bound)
     assert statuses(report) == ["unknown"]
     error = report.outcomes[0].error
     assert isinstance(error, NotProvenError)
     assert error.exit_code == 6
-    assert "no member has committed an offset for it in 20 s" in error.why
+    assert f"no member has committed an offset for it in {seconds:.0f} s" in error.why
     assert error.do == "check it again with: kcli groups rewind g --check id"
-    assert admin.time == pytest.approx(20)
+    assert admin.time == pytest.approx(seconds)
     assert [row.status for row in journals.listed()[0][0].partitions] == ["unknown"]
 
 

@@ -71,7 +71,7 @@ class JsonLines(Rows):
 
 
 class YamlDocument(JsonDocument):
-    """The same document as block YAML; strings are quoted as in JSON wherever YAML might read them otherwise."""
+    """The same document as block YAML; strings are in double quotes wherever YAML might read them otherwise."""
 
     def put(self, row: Row) -> None:
         """Writes the item."""

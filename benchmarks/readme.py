@@ -60,9 +60,11 @@ def main() -> None:
         return
     runs = [*recorded(), run]
     RUNS.write_text(json.dumps(runs, indent=1, ensure_ascii=False) + "\n")
-    made = table(newest(runs))
+    shown_runs = newest(runs)
+    made = table(shown_runs)
     print(made.plain())
-    text = f"{about.partition(', load')[0]}\n\n{made.markdown()}"
+    machines = dict.fromkeys(run["machine"].partition(", load")[0] for run in shown_runs)
+    text = f"{'; '.join(machines)}\n\n{made.markdown()}"
     README.write_text(with_block(README.read_text(), "readme", text))
 
 

@@ -68,7 +68,8 @@ def measure(run: Run) -> Cost:
 class Contest:
     """Contenders for one job. ``make`` gives the run of a contender, None when it is not here to be measured.
 
-    ``target`` is the wanted ratio of kcli's records per CPU-second to those of ``against``.
+    ``target`` is the wanted ratio of kcli's records per CPU-second to those of ``against``; ``first`` is the number of
+    the contender that begins the next round.
     """
 
     name: str
@@ -79,10 +80,14 @@ class Contest:
     costs: dict[str, list[Cost]] = field(default_factory=dict)
     records: dict[str, int] = field(default_factory=dict)
     absent: list[str] = field(default_factory=list)
+    first: int = 0
 
     def round(self) -> None:
-        """Every contender once, in turn."""
-        for name, make in self.contenders.items():
+        """Every contender once, in turn; each round begins with the next one, as the first finds an idle disk."""
+        turns = list(self.contenders.items())
+        first = self.first % len(turns)
+        self.first += 1
+        for name, make in turns[first:] + turns[:first]:
             run = make()
             if run is None:
                 if name not in self.absent:

@@ -80,7 +80,7 @@ def newest(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def measured() -> Ratios:
-    """One round of each contest."""
+    """One round of each contest; another contender begins than in the run before."""
     found: Ratios = {}
     with produce_consume.contests() as contests:
         for contest in contests:
@@ -92,6 +92,7 @@ def measured() -> Ratios:
 
 def _ratios(contest: Contest) -> dict[str, tuple[float, float]]:
     contest.contenders = {name: make for name, make in contest.contenders.items() if name in KEPT}
+    contest.first = len(recorded())
     contest.round()
     own = contest.rate(contest.kcli), contest.wall_rate(contest.kcli)
     return {

@@ -25,6 +25,7 @@ from tests.walked import fill_controllers
 from tests.warm_kcli import WarmPopen
 
 NO_END = {"exporter", "top"}
+BUSY = "s passed between the last read of the"
 
 LINES = {
     "acls check --principal User:a --operation read --topic t": 8,
@@ -194,8 +195,12 @@ def test_every_command_has_a_line() -> None:
 
 @pytest.mark.parametrize("seconds", [0.3, pytest.param(1.0, marks=pytest.mark.soak)])
 def test_every_command_ends_as_over_a_quick_link(seconds: float, tmp_path: Path) -> None:
+    """A line that sets offsets runs once more where the machine was too busy to prove that nobody came between."""
     with ThreadPoolExecutor(16) as pool:
         found = list(pool.map(lambda row: ended(row[1], seconds, tmp_path / str(row[0])), enumerate(LINES)))
+    for number, line in enumerate(LINES):
+        if BUSY in found[number].stderr:
+            found[number] = ended(line, seconds, tmp_path / f"{number}-alone")
     wrong = {
         line: (one.returncode, one.stderr)
         for (line, code), one in zip(LINES.items(), found, strict=True)

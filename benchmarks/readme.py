@@ -47,7 +47,8 @@ def main() -> None:
     if MEGABYTES != 1000 and not only_tried:
         sys.exit("nothing is recorded: KCLI_BENCH_MEGABYTES is not 1000, and starts would weigh more or less")
     about, at = machine(), datetime.now(UTC)
-    ratios = measured()
+    before = recorded()
+    ratios = measured(len(before))
     run = {
         "at": at.strftime("%Y-%m-%dT%H:%MZ"),
         "kcli": __version__,
@@ -58,7 +59,7 @@ def main() -> None:
     if only_tried:
         print(table([run]).plain())
         return
-    runs = [*recorded(), run]
+    runs = [*before, run]
     RUNS.write_text(json.dumps(runs, indent=1, ensure_ascii=False) + "\n")
     shown_runs = newest(runs)
     made = table(shown_runs)
@@ -79,20 +80,20 @@ def newest(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [run for run in runs if run["kcli"] == runs[-1]["kcli"]]
 
 
-def measured() -> Ratios:
-    """One round of each contest; another contender begins than in the run before."""
+def measured(first: int) -> Ratios:
+    """One round of each contest, which contender number ``first`` begins."""
     found: Ratios = {}
     with produce_consume.contests() as contests:
         for contest in contests:
             if contest.name in CONTESTS:
-                found[contest.name] = _ratios(contest)
+                found[contest.name] = _ratios(contest, first)
                 print(f"{contest.name}: {found[contest.name]}", flush=True)
     return found
 
 
-def _ratios(contest: Contest) -> dict[str, tuple[float, float]]:
+def _ratios(contest: Contest, first: int) -> dict[str, tuple[float, float]]:
     contest.contenders = {name: make for name, make in contest.contenders.items() if name in KEPT}
-    contest.first = len(recorded())
+    contest.first = first
     contest.round()
     own = contest.rate(contest.kcli), contest.wall_rate(contest.kcli)
     return {

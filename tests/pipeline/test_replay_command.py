@@ -73,7 +73,7 @@ class DeadLetters:
         tps = [TopicPartition(topic, number) for number in range(partitions)]
         with Consumer(bootstrap_servers=self.kafka.bootstrap) as consumer:
             # Also those whose commit marker the broker has not written yet: reading waits for it.
-            ends = consumer.list_offsets(dict.fromkeys(tps, -1), 10)
+            ends = consumer.list_offsets(dict.fromkeys(tps, -1), 10, committed_only=False)
         with Consumer(bootstrap_servers=self.kafka.bootstrap, isolation_level="read_committed") as consumer:
             consumer.assign({tp: Span(0, ends[tp].offset) for tp in tps})  # type: ignore[union-attr]
             found: list[Record] = []

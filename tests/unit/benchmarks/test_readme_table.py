@@ -55,7 +55,8 @@ def test_a_run_is_recorded_and_the_table_is_written(monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("KCLI_BENCH_TRY", raising=False)
     monkeypatch.setattr("benchmarks.produce_consume.versions", lambda: "kcat 1")
     for ratio in (5.0, 7.0):
-        monkeypatch.setattr(readme, "measured", lambda ratio=ratio: {"produce 1 KB": {"kcat": (ratio, 1.0)}})
+        ratios = {"produce 1 KB": {"kcat": (ratio, 1.0)}}
+        monkeypatch.setattr(readme, "measured", lambda turn, ratios=ratios: ratios)
         readme.main()
     assert len(json.loads(readme.RUNS.read_text())) == 2
     text = page.read_text()

@@ -19,6 +19,7 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.scram_store import Credential
 from tests.fake.script import FOREVER
+from tests.fault.watching import closed_port
 from tests.run import Done, kcli
 
 EXPORT = """\
@@ -382,12 +383,16 @@ def test_documents_of_several_profiles_are_compared_with_their_clusters(
     with FakeCluster(1, topics={"orders": 3}) as other:
         config = tmp_path / "config" / "kcli"
         config.mkdir(parents=True)
-        (config / "config.toml").write_text(
-            "".join(
-                f'[profiles.{name}]\n"bootstrap.servers" = "{made.bootstrap}"\n'
-                for name, made in (("here", cluster), ("there", other))
+
+        def profiles(there: str) -> None:
+            (config / "config.toml").write_text(
+                "".join(
+                    f'[profiles.{name}]\n"bootstrap.servers" = "{servers}"\n'
+                    for name, servers in (("here", cluster.bootstrap), ("there", there))
+                )
             )
-        )
+
+        profiles(other.bootstrap)
         document = "{apiVersion: kcli/v1, kind: Topic, metadata: {name: orders, profile: %s}, spec: {partitions: 2}}\n"
         path = written(tmp_path, "---\n".join(document % name for name in ("here", "there")))
 
@@ -404,7 +409,9 @@ def test_documents_of_several_profiles_are_compared_with_their_clusters(
         done = diff("--profile here")
         assert (done.code, "of other profiles left out: there" in done.err) == (0, True)
         assert diff("-b 127.0.0.1:1").code == 2
-    done = diff("-o json --timeout 1s")  # one of the clusters is gone
+    with closed_port() as port:  # one of the clusters is gone
+        profiles(f"127.0.0.1:{port}")
+        done = diff("-o json --timeout 1s")
     assert done.code == 6
     assert [part["code"] for part in json.loads(done.out)["missing"]] == [3]
 

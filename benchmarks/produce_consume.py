@@ -42,7 +42,8 @@ MEGABYTES = int(os.environ.get("KCLI_BENCH_MEGABYTES", "1000"))
 ONLY = os.environ.get("KCLI_BENCH_ONLY", "")
 PARTITIONS = 3
 RAW_SENDER, RAW_READER = "raw sender", "raw reader"
-_RAW_CPU, _RAW_WALL = 0.75, 0.8  # kcli's share of what they reach
+_OF_RAW = {RAW_SENDER: 0.9, RAW_READER: 1.0}  # kcli's share of the records/CPU-s that they reach
+_RAW_WALL = 0.8
 _PURE = {"KCLI_IMPL": "pure"}
 
 
@@ -271,12 +272,12 @@ def _beside_raw(contest: Contest) -> Table:
     """Its table; and how near kcli comes to what its kernels and the sockets allow."""
     table = contest.table()
     notes = list(table.notes)
-    for raw in (RAW_SENDER, RAW_READER):
+    for raw, share in _OF_RAW.items():
         if raw in contest.costs and contest.kcli in contest.costs:
             cpu = contest.rate(contest.kcli) / contest.rate(raw)
             wall = contest.wall_rate(contest.kcli) / contest.wall_rate(raw)
             notes.append(
-                f"target: {_RAW_CPU:g} × {raw}, is {cpu:.2f} ×: {'met' if cpu >= _RAW_CPU else 'MISSED'};"
+                f"target: {share:g} × {raw}, is {cpu:.2f} ×: {'met' if cpu >= share else 'MISSED'};"
                 f" on the wall {_RAW_WALL:g} ×, is {wall:.2f} ×: {'met' if wall >= _RAW_WALL else 'MISSED'}"
             )
     return replace(table, notes=notes)
